@@ -1,0 +1,57 @@
+# A thin front: each target works alone on a fresh clone. The build itself is CMake's
+# (CMakeLists.txt, CMakePresets.json), and may be used directly.
+
+PREFIX ?= /usr/local
+JOBS   ?= $(shell nproc)
+
+bin := build/release/bin
+
+# For development trees without torch: make SETUP_FLAGS=--no-torch build
+SETUP_FLAGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-asan test-tsan lint format install clean
+
+help: ## print this list
+	@echo "Trireme: distributed training for C++"
+	@echo
+	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "  PREFIX=$(PREFIX)  JOBS=$(JOBS)  TRIREME_TORCH=$(TRIREME_TORCH)"
+
+setup: ## install the packages and torch (does nothing when they are there)
+	@scripts/setup $(SETUP_FLAGS)
+
+build: setup ## build all in release mode; programs land in build/release/bin
+	@cmake --preset release
+	@cmake --build --preset release --parallel $(JOBS)
+
+demo: build ## train on eight ranks in three dimensions, and check the result
+	@scripts/demo $(bin)
+
+test: build ## build, then run every test
+	@ctest --preset release
+
+test-asan: setup ## every test at -O0 under the address and undefined-behaviour sanitizers
+	@cmake --preset asan
+	@cmake --build --preset asan --parallel $(JOBS)
+	@ctest --preset asan
+
+test-tsan: setup ## the core's tests under the thread sanitizer
+	@cmake --preset tsan
+	@cmake --build --preset tsan --parallel $(JOBS)
+	@ctest --preset tsan
+
+lint: ## check format, coroutine rules, file sizes, shell scripts; run clang-tidy
+	@scripts/setup --lint $(SETUP_FLAGS)
+	@scripts/lint
+
+format: ## rewrite the sources in the project's format
+	@scripts/setup --lint --no-torch
+	@scripts/lint --fix-format
+
+install: build ## install headers, libraries and programs under PREFIX
+	@cmake --install build/release --prefix $(PREFIX)
+
+clean: ## remove what was built (not .venv)
+	@rm -rf build

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "trireme/buffer.h"
+#include "trireme/reduce_op.h"
+#include "trireme/types.h"
+
+namespace trireme {
+
+/// The operations, in the order of the rows of the `OpInfo` table.
+enum class OpKind : std::uint8_t {
+    broadcast,
+    all_reduce,
+    reduce,
+    all_gather,
+    gather,
+    scatter,
+    reduce_scatter,
+    all_to_all,
+    barrier,
+    send,
+    recv,
+};
+
+inline constexpr std::size_t op_kinds = 11;
+
+/// What is asked of a group: one value that flows unchanged from the API through validation,
+/// selection and algorithm to the backend. It borrows everything it points to.
+///
+/// `in` and `out` hold one contiguous buffer each, or none; an operation in place has the same
+/// buffer in both.
+struct Op {
+    OpKind kind = OpKind::barrier;
+    std::span<const Buffer> in{};
+    std::span<const Buffer> out{};
+    ReduceOp reduce = sum;
+    int peer = -1;  ///< root, or other side of a send or receive: a rank of the group; -1: none
+    int tag = 0;
+    Timeout timeout{};  ///< 0: the group's
+    Site site{};
+    void* stream = nullptr;  ///< opaque, for devices
+};
+
+}  // namespace trireme

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+
+#include "trireme/types.h"
+
+namespace trireme {
+
+class Execution;
+
+/// The handle of a started operation (counterpart: c10d `Work`, `MPI_Request`).
+///
+/// It keeps tensors and library buffers alive until the operation ends, so a `Work` over them may
+/// be dropped. Over memory that the operation only borrows (spans, vectors) the destructor waits,
+/// until the operation's deadline at most, and then fails the group: no late write ever reaches
+/// memory that its owner has taken back.
+class [[nodiscard]] Work {
+public:
+    /// An empty handle: done, without error.
+    Work() noexcept;
+    explicit Work(std::shared_ptr<Execution> execution) noexcept;
+    Work(Work&&) noexcept;
+    Work& operator=(Work&&) noexcept;
+    ~Work();
+
+    /// Blocks until the operation ends, driving it meanwhile; throws its `Error`, at its deadline
+    /// at the latest. May be called again, and from several threads.
+    void wait();
+
+    /// Blocks for `timeout` at most. False: not ended yet, and the operation goes on. Throws the
+    /// operation's `Error` if it ended with one.
+    [[nodiscard]] bool wait_for(Timeout timeout);
+
+    /// Whether it has ended, well or not; does not block.
+    [[nodiscard]] bool done() const noexcept;
+
+    /// What it failed with; null while it runs and where it succeeded.
+    [[nodiscard]] std::exception_ptr error() const noexcept;
+
+    /// Calls `callback` with the error, or null, once the operation has ended: on the thread that
+    /// ends it, or at once on this one if it has ended already. It must not block or throw.
+    void then(std::function<void(std::exception_ptr)> callback);
+
+private:
+    void finish_borrowed() noexcept;
+
+    std::shared_ptr<Execution> execution_;
+};
+
+}  // namespace trireme

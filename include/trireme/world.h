@@ -1,0 +1,92 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trireme/group.h"
+#include "trireme/mesh.h"
+#include "trireme/store.h"
+
+namespace trireme {
+
+/// Which transports a world may use between two ranks.
+enum class Transport {
+    automatic,  ///< shared memory where the two ranks can reach each other's, else TCP
+    shm,        ///< shared memory; an error where it cannot be had
+    tcp,
+};
+
+/// Settings of a world; every one has a default, and `from_environment` reads them.
+struct WorldOptions {
+    /// How long an operation, and the start, may take: TRIREME_TIMEOUT, in seconds.
+    Timeout timeout{600'000};
+    /// TRIREME_TRANSPORT: auto, shm or tcp.
+    Transport transport = Transport::automatic;
+    /// The address that peers on other hosts connect to: TRIREME_ADDRESS; empty: the one by which
+    /// this rank reaches the store.
+    std::string address;
+    /// Which algorithm runs an operation: TRIREME_ALGORITHM, such as "all_reduce:ring,..."; empty:
+    /// the selection table decides.
+    std::string algorithm;
+
+    /// The defaults, changed by the variables above; throws `invalid_argument` naming variable and
+    /// value.
+    [[nodiscard]] static WorldOptions from_environment();
+};
+
+class WorldState;
+
+/// The processes that found one another, and what groups are made from.
+///
+/// A value, nothing is global: one process may hold many worlds with different ranks and sizes.
+/// Destroying the last copy leaves the world; peers that still wait for this rank then get an
+/// error that says so. Counterpart: init_process_group, MPI_Init.
+class World {
+public:
+    /// The world that `trireme run`, or RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, describe.
+    /// Throws `Error` at once for a missing or malformed variable, naming it and its value.
+    [[nodiscard]] static World from_env(
+        const WorldOptions& options = WorldOptions::from_environment());
+
+    /// As `from_env`, from "env://", "tcp://host:port" (rank 0 holds the store there) or
+    /// "file:///path". Rank and size come from the arguments, from the query
+    /// ("tcp://host:29500?rank=1&world_size=4"), or from RANK and WORLD_SIZE.
+    [[nodiscard]] static World connect(
+        std::string_view url, int rank = -1, int size = -1,
+        const WorldOptions& options = WorldOptions::from_environment());
+
+    /// The world of `size` ranks that meet in `store`.
+    [[nodiscard]] static World create(
+        std::shared_ptr<Store> store, int rank, int size,
+        const WorldOptions& options = WorldOptions::from_environment());
+
+    [[nodiscard]] int rank() const noexcept;
+    [[nodiscard]] int size() const noexcept;
+    [[nodiscard]] Store& store() const noexcept;
+
+    /// The group of all ranks; the same one each time.
+    [[nodiscard]] Group group() const;
+
+    /// A new group of these world ranks, in this order. Only members need call it, and members may
+    /// make their groups in any order as long as those with the same members are made in the same
+    /// order; on a non-member it returns a group whose `is_member()` is false. Does not wait for
+    /// ranks above the lowest member. Throws for an empty list, a repeated or unknown rank.
+    [[nodiscard]] Group group(const std::vector<int>& ranks, std::string name = {}) const;
+
+    /// Lays all ranks out as a box: see `Mesh`. Throws, with both numbers, where the axes' product
+    /// is not the size of the world.
+    [[nodiscard]] Mesh mesh(std::vector<Axis> axes) const;
+
+    /// What carries data to a rank: "shm", "tcp" or "self".
+    [[nodiscard]] std::string_view transport(int rank) const;
+
+private:
+    explicit World(const std::shared_ptr<WorldState>& state);
+
+    std::shared_ptr<WorldState> state_;
+    std::shared_ptr<GroupState> group_;
+};
+
+}  // namespace trireme

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "algorithm/call.h"
+
+namespace trireme::algorithm {
+
+// What every entry of the selection table runs; each is explained above its definition.
+
+Task alone(Call& call);
+
+Task broadcast_binomial(Call& call);
+
+Task all_reduce_doubling(Call& call);
+Task all_reduce_ring(Call& call);
+Task all_reduce_direct(Call& call);
+
+Task reduce_binomial(Call& call);
+
+Task all_gather_ring(Call& call);
+Task gather_linear(Call& call);
+Task scatter_linear(Call& call);
+
+Task reduce_scatter_ring(Call& call);
+Task all_to_all_pairwise(Call& call);
+Task barrier_dissemination(Call& call);
+
+Task send_direct(Call& call);
+Task receive_direct(Call& call);
+
+}  // namespace trireme::algorithm

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+
+namespace trireme {
+
+class Engine;
+
+/// The one background thread of the process. It drives engines that have operations in flight while
+/// nobody waits for them, and sleeps otherwise. It exists while an engine does.
+class Control {
+public:
+    [[nodiscard]] static std::shared_ptr<Control> instance();
+
+    Control();
+    Control(const Control&) = delete;
+    Control& operator=(const Control&) = delete;
+    ~Control();
+
+    void attach(Engine& engine);
+    /// After this returns the thread does not touch `engine` again.
+    void detach(Engine& engine);
+    /// The engine wants turns: now, and whenever its descriptor becomes readable.
+    void summon(Engine& engine);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace trireme

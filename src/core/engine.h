@@ -1,0 +1,149 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/block_pool.h"
+#include "core/ready_queue.h"
+
+namespace trireme {
+
+class Execution;
+class Control;
+
+/// Something that the engine looks at: a link.
+class Pollable {
+public:
+    Pollable() = default;
+    Pollable(const Pollable&) = delete;
+    Pollable& operator=(const Pollable&) = delete;
+    virtual ~Pollable() = default;
+
+    /// Looks, moves what can be moved, and returns whether anything did. Called on every round.
+    virtual bool poll() = 0;
+    /// Called when a descriptor watched for it is ready.
+    virtual bool descriptor_ready() = 0;
+};
+
+/// Drives the links and tasks of one world.
+///
+/// There is no thread of its own: whoever waits for an operation drives the engine of its world,
+/// one thread at a time, under `mutex()`. Operations that were started and that nobody waits for
+/// are driven by the process's control thread, which sleeps on `descriptor()`.
+///
+/// **Sleeping.** A peer on the same host puts a message into shared memory and then looks at this
+/// process's sleep flag; only when it is set does it ring the doorbell, an eventfd. Whoever goes to
+/// sleep sets the flag, makes every processor see it (membarrier, so that the sender needs no fence
+/// of its own), looks once more, and sleeps.
+class Engine {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    /// The mutex for a while. On the way out it releases what has ended and calls its callbacks,
+    /// which must not happen under the mutex.
+    class Turn {
+    public:
+        explicit Turn(Engine& engine) : engine_(engine), lock_(engine.mutex_) {}
+        Turn(Engine& engine, std::try_to_lock_t)
+            : engine_(engine), lock_(engine.mutex_, std::try_to_lock) {}
+        Turn(const Turn&) = delete;
+        Turn& operator=(const Turn&) = delete;
+        ~Turn();
+
+        [[nodiscard]] bool owned() const noexcept { return lock_.owns_lock(); }
+
+    private:
+        Engine& engine_;
+        std::unique_lock<std::mutex> lock_;
+    };
+
+    Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+    ~Engine();
+
+    /// Takes the engine away from the control thread; to be called before its world ends.
+    void stop();
+
+    [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
+    [[nodiscard]] ReadyQueue& ready() noexcept { return ready_; }
+    [[nodiscard]] BlockPool& blocks() noexcept { return blocks_; }
+
+    /// Adds something to look at: on every round if `every_round`, and when `descriptor` (unless
+    /// -1) becomes readable.
+    void add(Pollable& pollable, bool every_round, int descriptor);
+    void remove(Pollable& pollable, int descriptor) noexcept;
+    /// Whether `descriptor` should also wake for room to write.
+    void watch_writable(Pollable& pollable, int descriptor, bool wanted) noexcept;
+
+    /// Runs `execution` from start to end on this thread, as a blocking call.
+    void run(Execution& execution);
+
+    /// Starts `execution` and returns; whoever waits, or the control thread, goes on with it.
+    void start(const std::shared_ptr<Execution>& execution);
+
+    /// Drives until `execution` has ended, or until `until`; returns whether it has ended.
+    bool wait(Execution& execution, Clock::time_point until);
+
+    /// Drives until everything that was started has ended, at its deadline at the latest.
+    void drain();
+
+    /// Under the mutex: `execution` has ended.
+    void ended(Execution& execution) noexcept;
+
+    /// A scratch block that stays in cache, for reductions that cannot take place where the bytes
+    /// lie; its contents last until the next use of it.
+    [[nodiscard]] std::span<std::byte> scratch() noexcept { return {scratch_.get(), scratch_bytes}; }
+
+    // --- For the process's peers and its control thread ----------------------------------------
+
+    /// The eventfd that peers ring.
+    [[nodiscard]] int doorbell() const noexcept { return doorbell_; }
+    /// Puts the flag that tells them to into shared memory; null: back into this object.
+    void set_sleep_flag(std::atomic<std::uint32_t>* flag) noexcept;
+
+    /// The control thread's turn: drives until nothing moves, and says until when it may sleep on
+    /// `descriptor()`; nothing if it is not needed until the engine summons it.
+    [[nodiscard]] std::optional<Clock::time_point> background_turn();
+    /// Readable whenever there may be something to do.
+    [[nodiscard]] int descriptor() const noexcept { return epoll_; }
+
+private:
+    static constexpr std::size_t scratch_bytes = 256 * 1024;
+
+    bool poll();
+    bool poll_descriptors();
+    void fail_overdue(Clock::time_point now);
+    [[nodiscard]] Clock::time_point next_deadline() const noexcept;
+    [[nodiscard]] bool arm();
+    void disarm() noexcept;
+    void sleep(const Execution& execution, Clock::time_point until);
+    void leave_to_background();
+
+    std::mutex mutex_;
+    ReadyQueue ready_;
+    BlockPool blocks_;
+    std::vector<Pollable*> pollables_;
+    std::vector<Execution*> in_flight_;                   // those that did not end at once
+    std::vector<std::shared_ptr<Execution>> background_;  // the started ones among them
+    std::vector<std::shared_ptr<Execution>> retired_;     // ended, to be released outside the mutex
+    std::unique_ptr<std::byte[]> scratch_;
+    int epoll_ = -1;
+    int doorbell_ = -1;
+    std::uint32_t rounds_ = 0;
+    int descriptors_that_work_ = 0;  // descriptors of pollables that are not looked at every round
+    int drivers_ = 0;                // threads inside `wait`
+    int sleepers_ = 0;               // ... that sleep
+    bool parked_ = true;             // the control thread must be summoned
+    std::atomic<std::uint32_t> own_flag_{0};
+    std::atomic<std::uint32_t>* sleep_flag_ = &own_flag_;
+    std::shared_ptr<Control> control_;
+};
+
+}  // namespace trireme

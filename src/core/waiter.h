@@ -1,0 +1,47 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace trireme {
+
+/// How a thread idles between two looks at what it waits for: spin, then yield, then sleep.
+///
+/// It times its own `sched_yield`. Short (nobody shares the core): spinning is best, the answer is
+/// a cache line's flight away. Middling (the peers themselves share the core): yield at once, every
+/// spin only keeps the peer from working. Long (a stranger computes there): spin first, since a
+/// yield costs a whole time slice. What it learned carries over to the thread's next wait.
+class Waiter {
+public:
+    enum class Step {
+        look,   ///< look again
+        sleep,  ///< patience is over: sleep until woken
+    };
+
+    Waiter() noexcept;
+
+    /// Idles once.
+    Step idle() noexcept;
+
+    /// Something moved: start over.
+    void reset() noexcept;
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    void timed_yield() noexcept;
+
+    std::uint32_t looks_ = 0;
+    Clock::time_point since_{};
+};
+
+/// Tells the processor that this is a spin loop.
+inline void cpu_pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+}  // namespace trireme

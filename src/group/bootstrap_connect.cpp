@@ -1,0 +1,100 @@
+#include "group/bootstrap_connect.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "group/bootstrap_shm.h"
+#include "group/bootstrap_socket.h"
+#include "link/tcp/tcp_wire.h"
+
+namespace trireme::bootstrap {
+
+namespace {
+
+// Receives the whole answer; false where the connection ends, or something else answers.
+bool receive_answer(const Context& context, int socket, Hello& answer) {
+    std::size_t bytes = 0;
+    while (context.await(socket, POLLIN)) {
+        const Received received = receive_hello(socket, answer, bytes);
+        if (received != Received::partly) return received == Received::complete;
+    }
+    return false;
+}
+
+// One try at one address; where it fails, `problem` says why.
+store::UniqueFd try_address(const Context& context, int peer, const store::Address& address,
+                            std::string& problem) {
+    store::UniqueFd socket = start_connect(address);
+    int error = socket ? 0 : errno;
+    if (error == EMFILE || error == ENFILE) {
+        throw_system("cannot connect to another rank", error, context.size);
+    }
+    if (socket && !context.await(socket.get(), POLLOUT)) {
+        problem = "no answer";
+        return {};
+    }
+    if (socket) error = outcome(socket.get());
+    if (error != 0) {
+        problem = std::strerror(error);
+        return {};
+    }
+    Hello answer;
+    if (!send_hello(socket.get(), context.hello()) ||
+        !receive_answer(context, socket.get(), answer)) {
+        problem = "the connection was accepted, but ended before an answer";
+        return {};
+    }
+    if (!context.is_ours(answer) || answer.rank != peer) {
+        problem = "something else than that rank answers";
+        return {};
+    }
+    return socket;
+}
+
+Connection connect_tcp(const Context& context, int peer) {
+    const store::Endpoint& endpoint = context.entries[static_cast<std::size_t>(peer)].tcp;
+    std::string problem;
+    for (int tries = 0;; context.pause(tries++)) {
+        const store::Resolved resolved = store::resolve(endpoint);
+        if (resolved.addresses.empty()) problem = resolved.error;
+        for (const store::Address& address : resolved.addresses) {
+            store::UniqueFd socket = try_address(context, peer, address, problem);
+            if (socket) return {std::make_unique<TcpWire>(std::move(socket)), nullptr};
+        }
+        if (context.late()) break;
+    }
+    throw Error(ErrorCode::rendezvous,
+                fmt::format("rank {} cannot reach rank {} at {} within {}: {}", context.rank, peer,
+                            endpoint.text(), context.allowance(), problem),
+                {peer});
+}
+
+}  // namespace
+
+Connection connect_to(const Context& context, int peer) {
+    const Entry& entry = context.entries[static_cast<std::size_t>(peer)];
+    std::string problem = "it does not offer shared memory";
+    if (context.inbox && !entry.unix_name.empty()) {
+        std::optional<Connection> shared = connect_shm(context, peer, problem);
+        if (shared) return std::move(*shared);
+    }
+    if (context.transport == Transport::shm) throw not_shared(context.rank, peer, problem);
+    if (entry.tcp.host.empty()) {
+        if (context.transport == Transport::tcp) problem = "this rank uses TCP only";
+        throw Error(
+            ErrorCode::rendezvous,
+            fmt::format("ranks {} and {} have no transport in common: rank {} allows shared "
+                        "memory only (TRIREME_TRANSPORT), and {}",
+                        context.rank, peer, peer, problem),
+            {peer});
+    }
+    return connect_tcp(context, peer);
+}
+
+}  // namespace trireme::bootstrap

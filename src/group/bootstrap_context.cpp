@@ -1,0 +1,177 @@
+#include "group/bootstrap_context.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <sstream>
+#include <thread>
+
+#include "group/bootstrap_socket.h"
+#include "store/deadline.h"
+#include "store/limits.h"
+
+namespace trireme::bootstrap {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long to wait at a time before looking whether another rank has failed.
+constexpr auto slice = 500ms;
+
+constexpr const char* failure_key = "failure";
+constexpr const char* token_key = "token";
+
+std::string key_of(int rank) { return fmt::format("rank/{}", rank); }
+
+shm::Token random_token() {
+    shm::Token token;
+    if (::getrandom(token.data(), token.size(), 0) != static_cast<ssize_t>(token.size())) {
+        throw_system("cannot draw random numbers", errno, 0);
+    }
+    return token;
+}
+
+std::string hex(const shm::Token& token) {
+    std::string text;
+    for (const std::byte byte : token) text += fmt::format("{:02x}", static_cast<unsigned>(byte));
+    return text;
+}
+
+shm::Token from_hex(const std::string& text) {
+    shm::Token token{};
+    for (std::size_t i = 0; i < token.size() && 2 * i + 1 < text.size(); ++i) {
+        token[i] = static_cast<std::byte>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
+    }
+    return token;
+}
+
+// Waits in slices for the keys of all ranks; returns the ranks that are missing at the deadline.
+std::vector<int> wait_for_all(const Context& context, const std::vector<std::string>& keys) {
+    for (;;) {
+        const auto left = ceil<std::chrono::milliseconds>(context.deadline - Clock::now());
+        try {
+            context.store.wait(keys, std::clamp<Timeout>(left, 0ms, slice));
+            return {};
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::timeout) throw;
+        }
+        if (context.late()) break;
+        context.check_others();
+    }
+    std::vector<int> missing;
+    for (std::size_t rank = 0; rank < keys.size(); ++rank) {
+        if (!context.store.check({&keys[rank], 1})) missing.push_back(static_cast<int>(rank));
+    }
+    return missing;
+}
+
+}  // namespace
+
+std::string Entry::text() const {
+    return fmt::format("{} {} {}", unix_name.empty() ? "-" : unix_name,
+                       tcp.host.empty() ? "-" : tcp.host, tcp.port);
+}
+
+Entry Entry::parse(const std::string& text, int rank) {
+    std::istringstream in(text);
+    Entry entry;
+    if (!(in >> entry.unix_name >> entry.tcp.host >> entry.tcp.port)) {
+        throw Error(ErrorCode::rendezvous,
+                    fmt::format("the store holds '{}' under '{}', which is not how a rank is "
+                                "reached: another version of Trireme?",
+                                text, key_of(rank)),
+                    {rank});
+    }
+    if (entry.unix_name == "-") entry.unix_name.clear();
+    if (entry.tcp.host == "-") entry.tcp.host.clear();
+    return entry;
+}
+
+Hello Context::hello() const {
+    Hello hello;
+    hello.token = token;
+    hello.rank = rank;
+    hello.size = size;
+    if (inbox) hello.token_address = inbox->token_address();
+    return hello;
+}
+
+bool Context::is_ours(const Hello& hello) const noexcept {
+    return hello.magic == Hello{}.magic && hello.token == token && hello.size == size &&
+           hello.rank >= 0 && hello.rank < size && hello.rank != rank;
+}
+
+std::string Context::allowance() const {
+    return store::text(std::chrono::round<std::chrono::milliseconds>(deadline - start));
+}
+
+void Context::check_others() const {
+    const std::string key = failure_key;
+    if (!store.check({&key, 1})) return;
+    const std::string text = store.get(key, slice);
+    int failed = -1;
+    std::istringstream(text) >> failed;
+    const std::string reason = text.substr(std::min(text.size(), text.find(' ') + 1));
+    throw Error(ErrorCode::rendezvous, fmt::format("rank {} could not join: {}", failed, reason),
+                {failed});
+}
+
+void Context::report(const Error& error) const noexcept {
+    try {
+        store.compare_set(failure_key, "", fmt::format("{} {}", rank, error.what()));
+    } catch (const std::exception&) {  // the error itself is what counts
+    }
+}
+
+bool Context::await(int socket, short events) const {
+    while (!wait_for(socket, events, std::min(deadline, Clock::now() + slice))) {
+        if (late()) return false;
+        check_others();
+    }
+    return true;
+}
+
+void Context::pause(int tries) const {
+    std::this_thread::sleep_for(std::min(200ms, 5ms * (1 << std::min(tries, 6))));
+    if (tries % 8 == 7) check_others();
+}
+
+std::string listed(const std::vector<int>& ranks) {
+    constexpr std::size_t shown = 16;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(shown, ranks.size()); ++i) {
+        text += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i]);
+    }
+    if (ranks.size() > shown) text += fmt::format(" and {} more", ranks.size() - shown);
+    return text;
+}
+
+void publish(const Context& context, const Entry& entry) {
+    if (context.rank == 0) context.store.set(token_key, hex(random_token()));
+    context.store.set(key_of(context.rank), entry.text());
+}
+
+void gather(Context& context) {
+    std::vector<std::string> keys;
+    for (int rank = 0; rank < context.size; ++rank) keys.push_back(key_of(rank));
+    const std::vector<int> missing = wait_for_all(context, keys);
+    if (!missing.empty()) {
+        throw Error(ErrorCode::rendezvous,
+                    fmt::format("{} of {} ranks joined within {}; missing: {}",
+                                context.size - static_cast<int>(missing.size()), context.size,
+                                context.allowance(), listed(missing)),
+                    missing);
+    }
+    context.token = from_hex(context.store.get(token_key, slice));
+    for (int rank = 0; rank < context.size; ++rank) {
+        const std::string& key = keys[static_cast<std::size_t>(rank)];
+        context.entries.push_back(Entry::parse(context.store.get(key, slice), rank));
+    }
+}
+
+std::string random_name() { return "trireme-" + hex(random_token()); }
+
+}  // namespace trireme::bootstrap

@@ -1,0 +1,83 @@
+#include "group/bootstrap_hello.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+namespace trireme::bootstrap {
+
+namespace {
+
+constexpr std::size_t most_descriptors = 2;
+
+struct alignas(cmsghdr) Control {
+    char bytes[CMSG_SPACE(most_descriptors * sizeof(int))] = {};
+};
+
+bool would_block() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+}  // namespace
+
+bool send_hello(int socket, const Hello& hello, const std::vector<int>& descriptors) noexcept {
+    Hello copy = hello;
+    iovec content{&copy, sizeof(copy)};
+    Control control;
+    msghdr message{};
+    message.msg_iov = &content;
+    message.msg_iovlen = 1;
+    if (!descriptors.empty()) {
+        const std::size_t bytes = std::min(descriptors.size(), most_descriptors) * sizeof(int);
+        message.msg_control = control.bytes;
+        message.msg_controllen = CMSG_SPACE(bytes);
+        cmsghdr* part = CMSG_FIRSTHDR(&message);
+        part->cmsg_level = SOL_SOCKET;
+        part->cmsg_type = SCM_RIGHTS;
+        part->cmsg_len = CMSG_LEN(bytes);
+        std::memcpy(CMSG_DATA(part), descriptors.data(), bytes);
+    }
+    // A socket that is new has room for so little.
+    return ::sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(copy));
+}
+
+Received receive_hello(int socket, Hello& hello, std::vector<store::UniqueFd>& descriptors) {
+    iovec content{&hello, sizeof(hello)};
+    Control control;
+    msghdr message{};
+    message.msg_iov = &content;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof(control.bytes);
+    const ssize_t bytes = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    if (bytes < 0) return would_block() ? Received::partly : Received::failed;
+    for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
+         part = CMSG_NXTHDR(&message, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+        const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (std::size_t i = 0; i < count; ++i) {
+            int fd = -1;
+            std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
+            descriptors.emplace_back(fd);
+        }
+    }
+    const bool whole = bytes == static_cast<ssize_t>(sizeof(hello)) &&
+                       (message.msg_flags & MSG_TRUNC) == 0 && hello.magic == Hello{}.magic;
+    return whole ? Received::complete : Received::failed;
+}
+
+Received receive_hello(int socket, Hello& hello, std::size_t& bytes) noexcept {
+    auto* target = reinterpret_cast<char*>(&hello);
+    const ssize_t more = ::recv(socket, target + bytes, sizeof(hello) - bytes, 0);
+    if (more < 0) return would_block() ? Received::partly : Received::failed;
+    if (more == 0) return Received::failed;
+    bytes += static_cast<std::size_t>(more);
+    const Hello model;
+    if (std::memcmp(target, model.magic.data(), std::min(bytes, model.magic.size())) != 0) {
+        return Received::failed;
+    }
+    return bytes == sizeof(hello) ? Received::complete : Received::partly;
+}
+
+}  // namespace trireme::bootstrap

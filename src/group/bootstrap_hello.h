@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "link/shm/layout.h"
+#include "store/unique_fd.h"
+
+namespace trireme::bootstrap {
+
+/// What two ranks say to each other before anything else. Over TCP: a hello and its answer. Over
+/// Unix sockets both carry the sender's inbox and doorbell, and the one who connected then sends a
+/// third, with what it has found out.
+struct Hello {
+    std::array<char, 8> magic{'T', 'r', 'i', 'r', 'e', 'm', 'e', '1'};
+    shm::Token token{};
+    std::int32_t rank = 0;
+    std::int32_t size = 0;
+    std::uint64_t token_address = 0;  ///< where the peer may try to read the token
+    std::uint32_t inbox_works = 0;    ///< the peer's inbox can be mapped
+    std::uint32_t memory_works = 0;   ///< the peer's memory can be read
+};
+static_assert(sizeof(Hello) == 48);
+
+enum class Received { complete, partly, failed };
+
+/// Sends in one piece, with descriptors over Unix sockets; returns whether that went.
+[[nodiscard]] bool send_hello(int socket, const Hello& hello,
+                              const std::vector<int>& descriptors = {}) noexcept;
+
+/// Receives a hello from a Unix socket, and the descriptors that came along.
+[[nodiscard]] Received receive_hello(int socket, Hello& hello,
+                                     std::vector<store::UniqueFd>& descriptors);
+
+/// Receives the bytes of a hello from a TCP socket, of which `bytes` are there already. Fails as
+/// soon as what arrives cannot be one.
+[[nodiscard]] Received receive_hello(int socket, Hello& hello, std::size_t& bytes) noexcept;
+
+}  // namespace trireme::bootstrap

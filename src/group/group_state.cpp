@@ -1,0 +1,114 @@
+#include "group/group_state.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "algorithm/select.h"
+#include "group/operation.h"
+#include "group/validate.h"
+#include "group/world_state.h"
+
+namespace trireme {
+
+GroupState::GroupState(std::shared_ptr<WorldState> world, GroupPlan plan)
+    : world_(std::move(world)), plan_(std::move(plan)) {
+    const Engine::Turn turn(engine());
+    for (const int rank : plan_.ranks) links_.push_back(&world_->link(rank));
+    world_->enter(*this);
+}
+
+GroupState::~GroupState() {
+    const Engine::Turn turn(engine());
+    world_->leave(*this);
+}
+
+int GroupState::world_rank() const noexcept { return world_->rank(); }
+Engine& GroupState::engine() const noexcept { return world_->engine(); }
+const AlgorithmChoice& GroupState::choice() const noexcept { return world_->choice(); }
+
+Engine::Clock::time_point GroupState::deadline(const Op& op, Timeout timeout) const {
+    if (op.timeout > Timeout{0}) timeout = op.timeout;
+    if (timeout <= Timeout{0}) timeout = world_->options().timeout;
+    return Engine::Clock::now() + timeout;
+}
+
+void GroupState::run(const Op& op, Timeout timeout) {
+    validate(op, *this);
+    Operation operation(*this, op, deadline(op, timeout));
+    engine().run(operation);
+    if (operation.error()) std::rethrow_exception(operation.error());
+}
+
+Work GroupState::start(const Op& op, std::optional<Operand> in, std::optional<Operand> out,
+                       Timeout timeout) {
+    auto operation = std::make_shared<Operation>(shared_from_this(), op, std::move(in),
+                                                 std::move(out), deadline(op, timeout));
+    validate(operation->op(), *this);
+    engine().start(operation);
+    return Work(std::move(operation));
+}
+
+void GroupState::abort(const std::string& reason) {
+    const Engine::Turn turn(engine());
+    fail(Error(ErrorCode::aborted, fmt::format("group \"{}\" was aborted by rank {}: {}", name(),
+                                               world_rank(), reason)),
+         true);
+    engine().ready().run();
+}
+
+std::uint64_t GroupState::number(const Op& op) {
+    if (failure_)
+        throw Error(failure_->code(),
+                    fmt::format("{} on group \"{}\" cannot start, the group has failed: {}",
+                                OpRecord::make(op, 0).describe(), name(), failure_->what()),
+                    failure_->ranks());
+    if (!info(op.kind).point_to_point) return ++collectives_;
+    return ++messages_[{op.kind, op.peer, op.tag}];
+}
+
+void GroupState::fail(const Error& error, bool tell) {
+    if (failure_) return;
+    failure_ = error;
+    const std::exception_ptr shared = std::make_exception_ptr(error);
+    for (Link* link : links_) {
+        link->fail_stream(stream(), shared);
+        if (tell && link->peer() != world_rank()) link->send_abort(stream(), error.what());
+    }
+}
+
+std::vector<int> GroupState::awaited_ranks() const {
+    std::vector<int> ranks;
+    for (const Link* link : links_)
+        if (link->waits_for_peer(stream())) ranks.push_back(link->peer());
+    return ranks;
+}
+
+void GroupState::check_early(int peer, const Envelope& envelope) {
+    for (const Operation* operation : under_way_) {
+        const OpRecord& own = operation->record();
+        if (info(own.kind).point_to_point ||
+            static_cast<std::uint32_t>(own.sequence) != envelope.key.sequence ||
+            own.fingerprint() == envelope.fingerprint)
+            continue;
+        fail(mismatch(own, peer, envelope), true);
+        return;
+    }
+}
+
+Error GroupState::mismatch(const OpRecord& own, int peer, const Envelope& theirs) const {
+    const std::string their_call = describe_fingerprint(theirs.fingerprint);
+    if (info(own.kind).point_to_point)
+        return {ErrorCode::mismatch,
+                fmt::format("message #{} on group \"{}\": rank {} called {}, rank {} called {}; "
+                            "dtype and count of a send and its recv must be equal",
+                            own.sequence, name(), peer, their_call, world_rank(), own.describe()),
+                {peer, world_rank()}};
+    return {ErrorCode::mismatch,
+            fmt::format("operation #{} on group \"{}\": rank {} called {}, rank {} called {}; all "
+                        "ranks of a group must make the same calls in the same order",
+                        own.sequence, name(), peer, their_call, world_rank(), own.describe()),
+            {peer, world_rank()}};
+}
+
+}  // namespace trireme

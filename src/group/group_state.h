@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/engine.h"
+#include "core/op_record.h"
+#include "link/link.h"
+#include "trireme/error.h"
+#include "trireme/op.h"
+#include "trireme/work.h"
+
+namespace trireme {
+
+class AlgorithmChoice;
+class Operation;
+class WorldState;
+
+/// What a group is made of.
+struct GroupPlan {
+    std::string name;
+    std::uint32_t stream = 0;      ///< agreed by all members, unique in the world
+    std::vector<int> ranks;        ///< world ranks
+    int rank = -1;                 ///< this process's place among them
+    bool memory_reachable = false;  ///< between every two members
+};
+
+/// A group, behind the light `Group` values that refer to it.
+class GroupState : public std::enable_shared_from_this<GroupState> {
+public:
+    /// Registers itself with the world, which must be alive.
+    GroupState(std::shared_ptr<WorldState> world, GroupPlan plan);
+    GroupState(const GroupState&) = delete;
+    GroupState& operator=(const GroupState&) = delete;
+    ~GroupState();
+
+    [[nodiscard]] int rank() const noexcept { return plan_.rank; }
+    [[nodiscard]] int size() const noexcept { return static_cast<int>(plan_.ranks.size()); }
+    [[nodiscard]] const std::string& name() const noexcept { return plan_.name; }
+    [[nodiscard]] std::span<const int> ranks() const noexcept { return plan_.ranks; }
+    [[nodiscard]] int world_rank() const noexcept;
+    [[nodiscard]] std::uint32_t stream() const noexcept { return plan_.stream; }
+    [[nodiscard]] bool memory_reachable() const noexcept { return plan_.memory_reachable; }
+    [[nodiscard]] Engine& engine() const noexcept;
+    [[nodiscard]] const AlgorithmChoice& choice() const noexcept;
+
+    /// Blocking.
+    void run(const Op& op, Timeout timeout);
+    /// Started.
+    [[nodiscard]] Work start(const Op& op, std::optional<Operand> in, std::optional<Operand> out,
+                             Timeout timeout);
+    void abort(const std::string& reason);
+
+    // --- Under the engine's mutex --------------------------------------------------------------
+
+    [[nodiscard]] std::span<Link* const> links() const noexcept { return links_; }
+
+    /// The number of the next operation: collectives are numbered per group, messages per pair and
+    /// tag. Throws where the group has failed.
+    [[nodiscard]] std::uint64_t number(const Op& op);
+
+    void add(Operation& operation) { under_way_.push_back(&operation); }
+    void remove(Operation& operation) noexcept { std::erase(under_way_, &operation); }
+
+    /// Fails the group for good; only the first call counts. All that is under way ends with
+    /// `error`; `tell`: the other members are told.
+    void fail(const Error& error, bool tell);
+
+    /// The world ranks that something under way waits for.
+    [[nodiscard]] std::vector<int> awaited_ranks() const;
+
+    /// Compares a collective message that came early with what this rank is doing.
+    void check_early(int peer, const Envelope& envelope);
+
+    [[nodiscard]] Error mismatch(const OpRecord& own, int peer, const Envelope& theirs) const;
+
+private:
+    [[nodiscard]] Engine::Clock::time_point deadline(const Op& op, Timeout timeout) const;
+
+    std::shared_ptr<WorldState> world_;
+    GroupPlan plan_;
+    std::vector<Link*> links_;
+    std::uint64_t collectives_ = 0;
+    std::map<std::tuple<OpKind, int, int>, std::uint64_t> messages_;  // by direction, peer, tag
+    std::vector<Operation*> under_way_;
+    std::optional<Error> failure_;
+};
+
+}  // namespace trireme

@@ -1,0 +1,88 @@
+#include "group/operation.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "algorithm/select.h"
+#include "group/validate.h"
+
+namespace trireme {
+
+Operation::Operation(GroupState& group, const Op& op, Engine::Clock::time_point deadline)
+    : Execution(group.engine(), deadline), group_(group), op_(op) {}
+
+Operation::Operation(std::shared_ptr<GroupState> group, const Op& op, std::optional<Operand> in,
+                     std::optional<Operand> out, Engine::Clock::time_point deadline)
+    : Execution(group->engine(), deadline),
+      kept_group_(std::move(group)),
+      group_(*kept_group_),
+      op_(op),
+      in_(std::move(in)),
+      out_(std::move(out)) {
+    if (out_) op_.out = {&out_->buffer, 1};
+    if (in_) {
+        op_.in = {&in_->buffer, 1};
+    } else if (info(op_.kind).shape != Shape::out_only) {
+        op_.in = op_.out;
+    }
+}
+
+void Operation::begin() {
+    record_ = OpRecord::make(op_, group_.number(op_));
+    started_ = Engine::Clock::now();
+    group_.add(*this);
+    const MessageHead head{.key = {.stream = group_.stream(),
+                                   .sequence = static_cast<std::uint32_t>(record_.sequence),
+                                   .tag = op_.tag},
+                           .fingerprint = record_.fingerprint(),
+                           .owner = this};
+    call_.emplace(op_, group_.rank(), group_.links(), head, engine().blocks());
+    const std::size_t bytes = record_.count * size_of(record_.dtype);
+    task_ = group_.choice().select(op_.kind, bytes, group_.size(), group_.memory_reachable())
+                .run(*call_);
+    task_.start(engine().ready(), *this);
+}
+
+void Operation::expire() {
+    const std::chrono::duration<double> waited = Engine::Clock::now() - started_;
+    const std::vector<int> awaited = group_.awaited_ranks();
+    group_.fail(Error(ErrorCode::timeout,
+                      fmt::format("{} on group \"{}\": rank {} waited {:.1f} s for rank{} {}",
+                                  record_.describe(), group_.name(), group_.world_rank(),
+                                  waited.count(), awaited.size() == 1 ? "" : "s",
+                                  fmt::join(awaited, ", ")),
+                      awaited),
+                true);
+}
+
+Error Operation::mismatch(int peer, const Envelope& theirs) const {
+    return group_.mismatch(record_, peer, theirs);
+}
+
+void Operation::wind_up(std::exception_ptr& error) noexcept {
+    group_.remove(*this);
+    if (!error) {
+        try {
+            if (out_) out_->finish();
+        } catch (...) {
+            error = std::current_exception();
+        }
+        return;
+    }
+    try {
+        std::rethrow_exception(error);
+    } catch (const Error& failure) {
+        group_.fail(failure, true);
+    } catch (const std::exception& failure) {
+        group_.fail(Error(ErrorCode::aborted,
+                          fmt::format("{} on group \"{}\" failed on rank {}: {}",
+                                      record_.describe(), group_.name(), group_.world_rank(),
+                                      failure.what())),
+                    true);
+    } catch (...) {
+        group_.fail(Error(ErrorCode::aborted, "an unknown exception"), true);
+    }
+}
+
+}  // namespace trireme

@@ -1,0 +1,105 @@
+#include "trireme/world.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <numeric>
+#include <utility>
+
+#include "group/group_state.h"
+#include "group/mesh_state.h"
+#include "group/world_state.h"
+#include "store/rendezvous.h"
+#include "trireme/error.h"
+
+namespace trireme {
+
+namespace {
+
+std::string_view variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
+[[noreturn]] void malformed(const char* name, std::string_view value, const char* expected) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}=\"{}\": expected {}", name, value, expected));
+}
+
+}  // namespace
+
+WorldOptions WorldOptions::from_environment() {
+    WorldOptions options;
+    if (const auto text = variable("TRIREME_TIMEOUT"); !text.empty()) {
+        double seconds = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+        if (error != std::errc{} || end != text.data() + text.size() || !(seconds > 0) ||
+            seconds > 1e9)
+            malformed("TRIREME_TIMEOUT", text, "a number of seconds above 0");
+        options.timeout = Timeout(static_cast<Timeout::rep>(seconds * 1000) + 1);
+    }
+    if (const auto text = variable("TRIREME_TRANSPORT"); text == "shm") {
+        options.transport = Transport::shm;
+    } else if (text == "tcp") {
+        options.transport = Transport::tcp;
+    } else if (!text.empty() && text != "auto") {
+        malformed("TRIREME_TRANSPORT", text, "auto, shm or tcp");
+    }
+    options.address = variable("TRIREME_ADDRESS");
+    options.algorithm = variable("TRIREME_ALGORITHM");
+    return options;
+}
+
+World::World(const std::shared_ptr<WorldState>& state)
+    // The last World leaves the world, even where groups keep its state in memory.
+    : state_(state.get(), [kept = state](WorldState*) { kept->shut_down(); }),
+      group_(state->make_group(
+          [&] {
+              std::vector<int> all(static_cast<std::size_t>(state->size()));
+              std::iota(all.begin(), all.end(), 0);
+              return all;
+          }(),
+          "world")) {}
+
+World World::from_env(const WorldOptions& options) { return connect("env://", -1, -1, options); }
+
+World World::connect(std::string_view url, int rank, int size, const WorldOptions& options) {
+    return World(std::make_shared<WorldState>(rendezvous(url, rank, size, options.timeout), options));
+}
+
+World World::create(std::shared_ptr<Store> store, int rank, int size,
+                    const WorldOptions& options) {
+    if (size < 1 || rank < 0 || rank >= size)
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("rank {} of a world of {}: ranks are 0 to size - 1", rank, size));
+    // Several worlds may be made in one store, one after the other: each rank counts its own.
+    const auto number = store->add(fmt::format("trireme/made/{}", rank), 1);
+    auto part = prefix_store(fmt::format("trireme/world/{}", number), std::move(store));
+    return World(std::make_shared<WorldState>(
+        Rendezvous{.store = std::move(part), .rank = rank, .size = size, .server = nullptr},
+        options));
+}
+
+int World::rank() const noexcept { return state_->rank(); }
+int World::size() const noexcept { return state_->size(); }
+Store& World::store() const noexcept { return state_->store(); }
+Group World::group() const { return Group(group_); }
+
+Group World::group(const std::vector<int>& ranks, std::string name) const {
+    return Group(state_->make_group(ranks, std::move(name)));
+}
+
+Mesh World::mesh(std::vector<Axis> axes) const {
+    return Mesh(std::make_shared<Mesh::State>(state_, std::move(axes)));
+}
+
+std::string_view World::transport(int rank) const {
+    if (rank < 0 || rank >= size())
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("rank {} is not in a world of {}", rank, size()));
+    return state_->link(rank).transport();
+}
+
+}  // namespace trireme

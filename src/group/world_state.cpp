@@ -1,0 +1,189 @@
+#include "group/world_state.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "group/bootstrap.h"
+#include "group/group_state.h"
+#include "link/shm/inbox.h"
+#include "store/rendezvous.h"
+#include "trireme/error.h"
+
+namespace trireme {
+
+namespace {
+
+// How long a leaving rank waits for a full wire to take its goodbye, and the holder of the store
+// for ranks that are still starting.
+constexpr std::chrono::seconds parting{2};
+constexpr Timeout last_start{30'000};
+
+std::string members_key(const std::vector<int>& ranks) {
+    return fmt::format("group/{}", fmt::join(ranks, ","));
+}
+
+}  // namespace
+
+WorldState::WorldState(Rendezvous meeting, const WorldOptions& options)
+    : options_(options),
+      rank_(meeting.rank),
+      size_(meeting.size),
+      choice_(options.algorithm),
+      server_(std::move(meeting.server)),
+      store_(std::move(meeting.store)) {
+    const auto deadline = Engine::Clock::now() + options_.timeout;
+    Connections connections =
+        connect_all(*store_, rank_, size_, options_, engine_.doorbell(),
+                    local_address_towards(meeting.host.empty() ? "127.0.0.1" : meeting.host),
+                    deadline);
+    inbox_ = std::move(connections.inbox);
+    {
+        const Engine::Turn turn(engine_);
+        for (int peer = 0; peer < size_; ++peer) {
+            Connection& connection = connections.peers[static_cast<std::size_t>(peer)];
+            links_.push_back(std::make_unique<Link>(engine_, *this, peer,
+                                                    std::move(connection.wire),
+                                                    std::move(connection.memory)));
+        }
+    }
+    if (inbox_) engine_.set_sleep_flag(&inbox_->sleeping());
+    std::string reach;
+    for (const auto& link : links_)
+        reach += link->peer() == rank_ || link->memory() != nullptr ? '1' : '0';
+    store_->set(fmt::format("reach/{}", rank_), reach);
+    if (store_->add("started", 1) == size_) store_->set("all-started", "1");
+}
+
+WorldState::~WorldState() { shut_down(); }
+
+void WorldState::shut_down() noexcept {
+    if (std::exchange(shut_down_, true)) return;
+    try {
+        engine_.drain();
+        {
+            const Engine::Turn turn(engine_);
+            const Error error(ErrorCode::aborted,
+                              fmt::format("rank {} has destroyed its World", rank_));
+            const auto groups = groups_;  // failing one changes nothing here, but be safe
+            for (const auto& [stream, group] : groups) group->fail(error, false);
+            engine_.ready().run();
+            for (const auto& link : links_) link->leave(Engine::Clock::now() + parting);
+        }
+        engine_.stop();
+        if (server_) store_->wait(std::vector<std::string>{"all-started"}, last_start);
+    } catch (const std::exception&) {
+        // Leaving cannot fail: the peers notice a rank that is gone in any case.
+    }
+    const Engine::Turn turn(engine_);
+    engine_.set_sleep_flag(nullptr);
+    links_.clear();
+    inbox_.reset();
+    store_.reset();
+    server_.reset();
+}
+
+std::uint32_t WorldState::agree_on_stream(const std::vector<int>& ranks) {
+    // The lowest member takes a number for the group and leaves it for the others. It waits for
+    // nobody, and the others wait for a lower rank only, so no order of calls can make a circle.
+    const std::string key = fmt::format("{}/{}", members_key(ranks), ++made_[ranks]);
+    const auto size = static_cast<std::int64_t>(ranks.size());
+    const std::string joined = key + "/joined";
+    std::string stream;
+    if (rank_ == *std::min_element(ranks.begin(), ranks.end())) {
+        stream = std::to_string(store_->add("streams", 1));
+        if (size > 1) store_->set(key, stream);
+    } else {
+        stream = store_->get(key, options_.timeout);
+    }
+    if (size > 1 && store_->add(joined, 1) == size) {
+        store_->delete_key(key);
+        store_->delete_key(joined);
+    }
+    return static_cast<std::uint32_t>(std::stoul(stream));
+}
+
+bool WorldState::memory_reachable(const std::vector<int>& ranks) {
+    if (links_.size() == 1) return true;
+    for (const int from : ranks) {
+        auto known = reach_.find(from);
+        if (known == reach_.end())
+            known = reach_
+                        .emplace(from, store_->get(fmt::format("reach/{}", from),
+                                                   options_.timeout))
+                        .first;
+        for (const int to : ranks)
+            if (known->second.at(static_cast<std::size_t>(to)) != '1') return false;
+    }
+    return true;
+}
+
+std::shared_ptr<GroupState> WorldState::make_group(const std::vector<int>& ranks,
+                                                   std::string name) {
+    std::vector<bool> seen(static_cast<std::size_t>(size_));
+    for (const int rank : ranks) {
+        if (rank < 0 || rank >= size_ || seen[static_cast<std::size_t>(rank)])
+            throw Error(ErrorCode::invalid_argument,
+                        fmt::format("a group of ranks [{}]: {} is {}; the world has ranks 0 to {}",
+                                    fmt::join(ranks, ", "), rank,
+                                    rank < 0 || rank >= size_ ? "not a rank" : "there twice",
+                                    size_ - 1));
+        seen[static_cast<std::size_t>(rank)] = true;
+    }
+    if (ranks.empty())
+        throw Error(ErrorCode::invalid_argument, "a group needs at least one rank");
+    const auto own = std::find(ranks.begin(), ranks.end(), rank_);
+    if (own == ranks.end()) return nullptr;
+
+    const std::lock_guard lock(making_);
+    if (name.empty()) name = fmt::format("[{}]", fmt::join(ranks, ","));
+    return std::make_shared<GroupState>(
+        shared_from_this(), GroupPlan{.name = std::move(name),
+                                      .stream = agree_on_stream(ranks),
+                                      .ranks = ranks,
+                                      .rank = static_cast<int>(own - ranks.begin()),
+                                      .memory_reachable = memory_reachable(ranks)});
+}
+
+void WorldState::enter(GroupState& group) {
+    groups_.emplace(group.stream(), &group);
+    if (const auto early = early_failures_.find(group.stream()); early != early_failures_.end()) {
+        group.fail(early->second, false);
+        early_failures_.erase(early);
+    }
+}
+
+void WorldState::leave(GroupState& group) noexcept {
+    groups_.erase(group.stream());
+    retired_.insert(group.stream());
+}
+
+void WorldState::stream_failed(int peer, std::uint32_t stream, const Error& error) {
+    if (const auto found = groups_.find(stream); found != groups_.end()) {
+        found->second->fail(
+            Error(error.code(), fmt::format("{} (reported by rank {})", error.what(), peer),
+                  error.ranks()),
+            false);
+    } else if (!retired(stream)) {
+        early_failures_.emplace(stream, error);
+    }
+}
+
+void WorldState::link_lost(int peer, const Error& error) {
+    const auto groups = groups_;
+    for (const auto& [stream, group] : groups) {
+        const auto ranks = group->ranks();
+        if (std::find(ranks.begin(), ranks.end(), peer) != ranks.end()) group->fail(error, true);
+    }
+}
+
+void WorldState::came_unexpected(int peer, const Envelope& envelope) {
+    if (const auto found = groups_.find(envelope.key.stream); found != groups_.end())
+        found->second->check_early(peer, envelope);
+}
+
+bool WorldState::retired(std::uint32_t stream) const noexcept { return retired_.contains(stream); }
+
+}  // namespace trireme

@@ -1,0 +1,203 @@
+#include "link/link.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace trireme {
+
+namespace {
+
+// Eager messages that the receiver has not taken up may hold this many times the eager limit.
+constexpr std::size_t credit_messages = 16;
+
+Error left_error(int peer) {
+    return {ErrorCode::peer_lost,
+            fmt::format("rank {} has left the world: its World was destroyed", peer),
+            {peer}};
+}
+
+}  // namespace
+
+Transfer::Transfer(Link& link, const MessageHead& head, ConstBytes payload)
+    : link_(&link),
+      head_(head),
+      data_(const_cast<std::byte*>(payload.data())),
+      length_(payload.size()),
+      kind_(Kind::send) {
+    link_->start_send(*this);
+}
+
+Transfer::Transfer(Link& link, const MessageHead& head, Bytes target, const Reduction& reduction)
+    : link_(&link),
+      head_(head),
+      data_(target.data()),
+      length_(target.size()),
+      reduction_(reduction),
+      kind_(Kind::receive) {
+    link_->start_receive(*this);
+}
+
+Transfer::~Transfer() {
+    if (state_ != State::ended) link_->detach(*this);
+}
+
+bool Transfer::await_ready() const {
+    if (ended()) return true;
+    link_->poll();
+    return ended();
+}
+
+Link::Link(Engine& engine, LinkListener& listener, int peer, std::unique_ptr<Wire> wire,
+           std::unique_ptr<PeerMemory> memory)
+    : engine_(engine),
+      listener_(listener),
+      peer_(peer),
+      wire_(std::move(wire)),
+      memory_(std::move(memory)),
+      credit_(credit_messages * (wire_->eager_limit() + sizeof(Envelope))) {
+    engine_.add(*this, wire_->in_memory(), wire_->descriptor());
+}
+
+Link::~Link() { engine_.remove(*this, wire_->descriptor()); }
+
+bool Link::poll() {
+    bool moved = false;
+    if (!out_.empty()) moved = flush();
+    if (!pulls_.empty()) moved = pull_all() || moved;
+    return receive_frames() || moved;
+}
+
+bool Link::descriptor_ready() {
+    wire_->descriptor_ready();
+    const bool moved = poll();
+    check_closed();
+    return moved;
+}
+
+void Link::check_closed() {
+    // Everything that arrived before the end has been read by now, or waits behind a frame that
+    // will never be whole.
+    if (lost_ || !wire_->closed()) return;
+    if (peer_left_) {
+        lost_ = left_error(peer_);
+        engine_.remove(*this, wire_->descriptor());
+        return;
+    }
+    const std::string reason = wire_->close_reason();
+    lose(Error(ErrorCode::peer_lost,
+               fmt::format("rank {} is gone: its {} connection closed without a goodbye{}{}", peer_,
+                           wire_->transport(), reason.empty() ? "" : ": ", reason),
+               {peer_}));
+}
+
+void Link::lose(const Error& error) {
+    if (lost_) return;
+    lost_ = error;
+    // The descriptor would stay readable for ever.
+    engine_.remove(*this, wire_->descriptor());
+    out_.clear();
+    listener_.link_lost(peer_, error);
+}
+
+// The peer's goodbye came behind all that it sent, so whatever still waits for it waits in vain.
+void Link::peer_left() {
+    peer_left_ = true;
+    while (first_ != nullptr) {
+        const std::uint32_t stream = first_->head_.key.stream;
+        const Error error = left_error(peer_);
+        listener_.stream_failed(peer_, stream, error);
+        fail_stream(stream, std::make_exception_ptr(error));  // whatever the listener did
+    }
+}
+
+bool Link::refuse(Transfer& transfer) {
+    if (!lost_ && !peer_left_) return false;
+    transfer.error_ = std::make_exception_ptr(lost_ ? *lost_ : left_error(peer_));
+    return true;
+}
+
+void Link::list(Transfer& transfer) noexcept {
+    transfer.previous_ = last_;
+    transfer.next_ = nullptr;
+    (last_ != nullptr ? last_->next_ : first_) = &transfer;
+    last_ = &transfer;
+    transfer.listed_ = true;
+}
+
+void Link::end(Transfer& transfer, std::exception_ptr error) {
+    detach(transfer);
+    transfer.error_ = std::move(error);
+    if (transfer.waiter_) engine_.ready().push(transfer.waiter_);
+}
+
+// Takes a transfer out of everything that refers to it; what is left of it on its way in or out is
+// thrown away or carried on without it.
+void Link::detach(Transfer& transfer) noexcept {
+    if (transfer.listed_) {
+        (transfer.previous_ != nullptr ? transfer.previous_->next_ : first_) = transfer.next_;
+        (transfer.next_ != nullptr ? transfer.next_->previous_ : last_) = transfer.previous_;
+        transfer.listed_ = false;
+    }
+    if (transfer.number_ != 0) {
+        table_.remove(transfer.number_);
+        transfer.number_ = 0;
+    }
+    switch (transfer.state_) {
+        case Transfer::State::writing:
+        case Transfer::State::offered: disown_frames(transfer); break;
+        case Transfer::State::claimed:
+            for (Unexpected& message : unexpected_)
+                if (message.claimant == &transfer) message.claimant = nullptr;
+            break;
+        case Transfer::State::arriving:
+            if (in_.transfer == &transfer) in_.transfer = nullptr;
+            break;
+        case Transfer::State::pulling: std::erase(pulls_, &transfer); break;
+        case Transfer::State::posted:
+        case Transfer::State::ended: break;
+    }
+    if (transfer.kind_ == Transfer::Kind::send && transfer.remote_.generation != 0) {
+        memory_->withdraw(transfer.remote_);
+        transfer.remote_.generation = 0;
+    }
+    transfer.state_ = Transfer::State::ended;
+}
+
+void Link::fail_stream(std::uint32_t stream, const std::exception_ptr& error) {
+    for (Transfer* transfer = first_; transfer != nullptr;) {
+        Transfer* next = transfer->next_;
+        if (transfer->head_.key.stream == stream) end(*transfer, error);
+        transfer = next;
+    }
+    for (auto message = unexpected_.begin(); message != unexpected_.end();) {
+        if (message->envelope.key.stream != stream) {
+            ++message;
+            continue;
+        }
+        if (message->envelope.kind == FrameKind::eager) {
+            if (in_.unexpected == &*message) in_.unexpected = nullptr;
+            give_credit(message->envelope.length);
+        }
+        message = unexpected_.erase(message);
+    }
+}
+
+bool Link::waits_for_peer(std::uint32_t stream) const noexcept {
+    for (const Transfer* transfer = first_; transfer != nullptr; transfer = transfer->next_)
+        if (transfer->head_.key.stream == stream) return true;
+    return false;
+}
+
+void Link::leave(std::chrono::steady_clock::time_point deadline) {
+    if (lost_) return;
+    push({.kind = FrameKind::goodbye});
+    while (!out_.empty() && !lost_ && std::chrono::steady_clock::now() < deadline) {
+        if (!poll()) std::this_thread::yield();
+        check_closed();
+    }
+    wire_->shut_down();
+}
+
+}  // namespace trireme

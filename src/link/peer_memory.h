@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "link/envelope.h"
+#include "link/wire.h"
+
+namespace trireme {
+
+/// Direct access to a peer's memory, where the transport has it: the memory verbs.
+///
+/// **The lease.** A rank that lets its peer at a buffer publishes it: the peer gets a
+/// `RemoteBuffer` with a slot and its generation. For each access of at most 1 MiB the peer sets
+/// the slot's busy word, looks again whether the slot is still open with that generation, moves the
+/// bytes and clears the busy word. The owner withdraws a publication by closing the slot and
+/// waiting until nobody is busy in it: after that no late write reaches memory that it has taken
+/// back. A dead peer's busy word is void; a stopped one's would block for ever, so a peer that does
+/// not answer for long is killed and named.
+///
+/// Calls are guarded by the engine's mutex.
+class PeerMemory {
+public:
+    /// The longest access under one lease.
+    static constexpr std::size_t lease_bytes = 1 << 20;
+
+    PeerMemory() = default;
+    PeerMemory(const PeerMemory&) = delete;
+    PeerMemory& operator=(const PeerMemory&) = delete;
+    virtual ~PeerMemory() = default;
+
+    /// Opens a publication of this process's memory for the peer; empty where none is free.
+    [[nodiscard]] virtual std::optional<RemoteBuffer> publish(Bytes memory) noexcept = 0;
+
+    /// Closes a publication and waits until the peer is out of it.
+    virtual void withdraw(const RemoteBuffer& own) noexcept = 0;
+
+    /// Copies from `offset` of the peer's memory; false where the publication has been withdrawn
+    /// or the peer is gone, and then `target` holds nothing of worth.
+    [[nodiscard]] virtual bool read(const RemoteBuffer& source, std::size_t offset,
+                                    Bytes target) noexcept = 0;
+
+    /// Copies to `offset` of the peer's memory; false where the publication has been withdrawn or
+    /// the peer is gone.
+    [[nodiscard]] virtual bool write(const RemoteBuffer& target, std::size_t offset,
+                                     ConstBytes source) noexcept = 0;
+};
+
+}  // namespace trireme

@@ -1,0 +1,136 @@
+#include "link/tcp/tcp_wire.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace trireme {
+
+namespace {
+
+constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
+
+// Less than this, and one read into the buffer serves several calls.
+constexpr std::size_t direct_bytes = std::size_t{16} << 10;
+
+void set_option(int socket, int level, int name, int value) noexcept {
+    ::setsockopt(socket, level, name, &value, sizeof(value));
+}
+
+iovec piece(ConstBytes bytes) noexcept {
+    return {const_cast<std::byte*>(bytes.data()), bytes.size()};  // the kernel only reads it
+}
+
+}  // namespace
+
+TcpWire::TcpWire(store::UniqueFd socket) : socket_(std::move(socket)), received_(buffer_bytes) {
+    const int fd = socket_.get();
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    // A host that vanishes while nothing is being sent is noticed after 40 seconds.
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 10);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 6);
+}
+
+std::size_t TcpWire::write(ConstBytes head, ConstBytes body) noexcept {
+    if (!flush_rest()) return 0;
+    const std::size_t sent = send(head, body);
+    if (sent == 0 || sent >= head.size()) return sent;
+    rest_bytes_ = head.size() - sent;
+    std::memcpy(rest_.data(), head.data() + sent, rest_bytes_);
+    return head.size();
+}
+
+// Returns whether nothing is left of an earlier head.
+bool TcpWire::flush_rest() noexcept {
+    if (rest_bytes_ == 0) return true;
+    const std::size_t sent = send({rest_.data(), rest_bytes_}, {});
+    if (sent > 0) {
+        rest_bytes_ -= sent;
+        std::memmove(rest_.data(), rest_.data() + sent, rest_bytes_);
+    }
+    return rest_bytes_ == 0;
+}
+
+std::size_t TcpWire::send(ConstBytes head, ConstBytes body) noexcept {
+    if (unwritable_) return 0;
+    iovec pieces[2] = {piece(head), piece(body)};
+    msghdr message{};
+    message.msg_iov = pieces;
+    message.msg_iovlen = 2;
+    ssize_t sent = 0;
+    do {
+        sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (sent < 0 && errno == EINTR);
+    if (sent >= 0) return static_cast<std::size_t>(sent);
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS) {
+        // What arrived before can still be read, and then the reading side ends as well.
+        reason_ = std::strerror(errno);
+        end_writing();
+    }
+    return 0;
+}
+
+ConstBytes TcpWire::peek(std::size_t want) noexcept {
+    if (rest_bytes_ > 0) flush_rest();
+    if (received_.size() < want && !ended_) received_.filled(receive(received_.space()));
+    return received_.view();
+}
+
+std::size_t TcpWire::read(Bytes target) noexcept {
+    std::size_t total = 0;
+    while (total < target.size()) {
+        const Bytes rest = target.subspan(total);
+        if (received_.size() == 0 && rest.size() >= direct_bytes) {
+            const std::size_t bytes = receive(rest);
+            if (bytes == 0) break;
+            total += bytes;
+            continue;
+        }
+        const ConstBytes view = peek(1);
+        if (view.empty()) break;
+        const std::size_t bytes = std::min(view.size(), rest.size());
+        std::memcpy(rest.data(), view.data(), bytes);
+        consume(bytes);
+        total += bytes;
+    }
+    return total;
+}
+
+std::size_t TcpWire::receive(Bytes target) noexcept {
+    if (ended_) return 0;
+    ssize_t bytes = 0;
+    do {
+        bytes = ::recv(socket_.get(), target.data(), target.size(), MSG_DONTWAIT);
+    } while (bytes < 0 && errno == EINTR);
+    if (bytes > 0) return static_cast<std::size_t>(bytes);
+    if (bytes == 0) {
+        ended_ = true;
+    } else if (errno != EAGAIN && errno != EWOULDBLOCK) {
+        ended_ = true;
+        reason_ = std::strerror(errno);
+    }
+    return 0;
+}
+
+void TcpWire::descriptor_ready() noexcept { flush_rest(); }
+
+void TcpWire::shut_down() noexcept {
+    flush_rest();
+    ::shutdown(socket_.get(), SHUT_WR);
+    end_writing();
+}
+
+void TcpWire::end_writing() noexcept {
+    unwritable_ = true;
+    rest_bytes_ = 0;
+}
+
+}  // namespace trireme

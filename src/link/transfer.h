@@ -1,0 +1,95 @@
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+
+#include "link/envelope.h"
+#include "link/wire.h"
+#include "reduce/kernel.h"
+#include "trireme/error.h"
+
+namespace trireme {
+
+class Link;
+
+/// Who a message belongs to; asked when the two sides of a message turn out not to fit.
+class MessageOwner {
+public:
+    /// The error for a message from world rank `peer` that carries another fingerprint or length.
+    [[nodiscard]] virtual Error mismatch(int peer, const Envelope& theirs) const = 0;
+
+protected:
+    ~MessageOwner() = default;
+};
+
+/// What a message is: where it belongs and what both sides must agree on.
+struct MessageHead {
+    Key key;
+    std::uint64_t fingerprint = 0;
+    const MessageOwner* owner = nullptr;
+};
+
+/// How arriving elements are combined: target[i] = local[i] op arriving[i].
+struct Reduction {
+    ReduceKernel kernel = nullptr;
+    std::size_t element_bytes = 1;
+    const std::byte* local = nullptr;
+};
+
+/// A send or a receive that has been started on a link, to be awaited by a `Task`.
+///
+/// It lives in the coroutine's frame and is linked into its link, so starting one allocates
+/// nothing; destroying one that has not ended takes it back.
+class Transfer {
+public:
+    enum class Kind : std::uint8_t { send, receive };
+
+    Transfer(Link& link, const MessageHead& head, ConstBytes payload);
+    Transfer(Link& link, const MessageHead& head, Bytes target, const Reduction& reduction);
+    Transfer(const Transfer&) = delete;
+    Transfer& operator=(const Transfer&) = delete;
+    ~Transfer();
+
+    [[nodiscard]] bool ended() const noexcept { return state_ == State::ended; }
+
+    /// Looks at the link once before giving up, so that what is already there costs no suspension.
+    [[nodiscard]] bool await_ready() const;
+    void await_suspend(std::coroutine_handle<> waiter) noexcept { waiter_ = waiter; }
+    void await_resume() const {
+        if (error_) std::rethrow_exception(error_);
+    }
+
+private:
+    friend class Link;
+
+    enum class State : std::uint8_t {
+        writing,   ///< a send whose frame is in the outgoing queue
+        offered,   ///< a send that waits for the receiver's answer
+        posted,    ///< a receive that waits for its message
+        claimed,   ///< a receive whose message is still arriving in library memory
+        arriving,  ///< a receive whose payload is arriving in place
+        pulling,   ///< a receive that reads the peer's memory
+        ended,
+    };
+
+    Link* link_;
+    MessageHead head_;
+    std::byte* data_;  // sends only read it
+    std::size_t length_;
+    std::size_t moved_ = 0;
+    Reduction reduction_{};
+    Kind kind_;
+    State state_ = State::ended;
+    bool listed_ = false;
+    std::uint32_t number_ = 0;       // in the link's table; 0: none
+    std::uint32_t peer_number_ = 0;  // the other side's
+    RemoteBuffer remote_{};          // a send's own publication, or what a receive reads
+    std::coroutine_handle<> waiter_;
+    std::exception_ptr error_;
+    Transfer* previous_ = nullptr;
+    Transfer* next_ = nullptr;
+};
+
+}  // namespace trireme
