@@ -9,6 +9,12 @@ bin := build/release/bin
 # For development trees without torch: make SETUP_FLAGS=--no-torch build
 SETUP_FLAGS ?=
 
+# A torch folder of one's own; empty: the .venv of scripts/setup. Handed over whole each time, so
+# that CMake's cache does not keep one that is no longer asked for.
+TRIREME_TORCH ?=
+export TRIREME_TORCH
+configure := cmake -D "TRIREME_TORCH=$(abspath $(TRIREME_TORCH))" --preset
+
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test test-asan test-tsan lint format install clean
 
@@ -23,7 +29,7 @@ setup: ## install the packages and torch (does nothing when they are there)
 	@scripts/setup $(SETUP_FLAGS)
 
 build: setup ## build all in release mode; programs land in build/release/bin
-	@cmake --preset release
+	@$(configure) release
 	@cmake --build --preset release --parallel $(JOBS)
 
 demo: build ## train on eight ranks in three dimensions, and check the result
@@ -33,12 +39,12 @@ test: build ## build, then run every test
 	@ctest --preset release
 
 test-asan: setup ## every test at -O0 under the address and undefined-behaviour sanitizers
-	@cmake --preset asan
+	@$(configure) asan
 	@cmake --build --preset asan --parallel $(JOBS)
 	@ctest --preset asan
 
 test-tsan: setup ## the core's tests under the thread sanitizer
-	@cmake --preset tsan
+	@$(configure) tsan
 	@cmake --build --preset tsan --parallel $(JOBS)
 	@ctest --preset tsan
 

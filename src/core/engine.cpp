@@ -94,7 +94,6 @@ void Engine::watch_writable(Pollable& pollable, int descriptor, bool wanted) noe
 }
 
 void Engine::set_sleep_flag(std::atomic<std::uint32_t>* flag) noexcept {
-    const std::lock_guard lock(mutex_);
     sleep_flag_ = flag != nullptr ? flag : &own_flag_;
 }
 

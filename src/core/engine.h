@@ -105,7 +105,7 @@ public:
 
     /// The eventfd that peers ring.
     [[nodiscard]] int doorbell() const noexcept { return doorbell_; }
-    /// Puts the flag that tells them to into shared memory; null: back into this object.
+    /// Under the mutex: puts the flag that tells them to into shared memory; null: back here.
     void set_sleep_flag(std::atomic<std::uint32_t>* flag) noexcept;
 
     /// The control thread's turn: drives until nothing moves, and says until when it may sleep on

@@ -36,9 +36,8 @@ WorldState::WorldState(Rendezvous meeting, const WorldOptions& options)
       store_(std::move(meeting.store)) {
     const auto deadline = Engine::Clock::now() + options_.timeout;
     Connections connections =
-        connect_all(*store_, rank_, size_, options_, engine_.doorbell(),
-                    local_address_towards(meeting.host.empty() ? "127.0.0.1" : meeting.host),
-                    deadline);
+        connect_all(*store_, rank_, size_, options_, engine_.doorbell(), deadline,
+                    local_address_towards(meeting.host.empty() ? "127.0.0.1" : meeting.host));
     inbox_ = std::move(connections.inbox);
     {
         const Engine::Turn turn(engine_);
@@ -48,8 +47,8 @@ WorldState::WorldState(Rendezvous meeting, const WorldOptions& options)
                                                     std::move(connection.wire),
                                                     std::move(connection.memory)));
         }
+        if (inbox_) engine_.set_sleep_flag(&inbox_->sleeping());
     }
-    if (inbox_) engine_.set_sleep_flag(&inbox_->sleeping());
     std::string reach;
     for (const auto& link : links_)
         reach += link->peer() == rank_ || link->memory() != nullptr ? '1' : '0';
