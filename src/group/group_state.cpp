@@ -51,20 +51,33 @@ Work GroupState::start(const Op& op, std::optional<Operand> in, std::optional<Op
 
 void GroupState::abort(const std::string& reason) {
     const Engine::Turn turn(engine());
-    fail(Error(ErrorCode::aborted, fmt::format("group \"{}\" was aborted by rank {}: {}", name(),
-                                               world_rank(), reason)),
+    fail(Error(ErrorCode::aborted,
+               fmt::format("group \"{}\" was aborted by rank {}: {}", name(), world_rank(), reason),
+               {world_rank()}),
          true);
     engine().ready().run();
 }
 
-std::uint64_t GroupState::number(const Op& op) {
+void GroupState::number(OpRecord& record) {
     if (failure_)
         throw Error(failure_->code(),
                     fmt::format("{} on group \"{}\" cannot start, the group has failed: {}",
-                                OpRecord::make(op, 0).describe(), name(), failure_->what()),
+                                record.describe(), name(), failure_->what()),
                     failure_->ranks());
-    if (!info(op.kind).point_to_point) return ++collectives_;
-    return ++messages_[{op.kind, op.peer, op.tag}];
+    if (info(record.kind).point_to_point) {
+        record.sequence = ++messages_[{record.kind, record.peer, record.tag}];
+        return;
+    }
+    record.sequence = ++collectives_;
+    last_[record.sequence % remembered] = record;
+    for (const Link* link : links_) {
+        const Envelope* stranger = link->find_stranger(
+            stream(), static_cast<std::uint32_t>(record.sequence), record.fingerprint());
+        if (stranger == nullptr) continue;
+        const Error error = mismatch(record, link->peer(), *stranger);
+        fail(error, true);
+        throw Error(error);
+    }
 }
 
 void GroupState::fail(const Error& error, bool tell) {
@@ -73,7 +86,7 @@ void GroupState::fail(const Error& error, bool tell) {
     const std::exception_ptr shared = std::make_exception_ptr(error);
     for (Link* link : links_) {
         link->fail_stream(stream(), shared);
-        if (tell && link->peer() != world_rank()) link->send_abort(stream(), error.what());
+        if (tell && link->peer() != world_rank()) link->send_abort(stream(), error);
     }
 }
 
@@ -85,15 +98,16 @@ std::vector<int> GroupState::awaited_ranks() const {
 }
 
 void GroupState::check_early(int peer, const Envelope& envelope) {
-    for (const Operation* operation : under_way_) {
-        const OpRecord& own = operation->record();
-        if (info(own.kind).point_to_point ||
-            static_cast<std::uint32_t>(own.sequence) != envelope.key.sequence ||
-            own.fingerprint() == envelope.fingerprint)
-            continue;
-        fail(mismatch(own, peer, envelope), true);
-        return;
-    }
+    const auto compare = [&](const OpRecord& own) {
+        if (static_cast<std::uint32_t>(own.sequence) != envelope.key.sequence) return false;
+        if (own.fingerprint() != envelope.fingerprint) fail(mismatch(own, peer, envelope), true);
+        return true;
+    };
+    for (const Operation* operation : under_way_)
+        if (!info(operation->record().kind).point_to_point && compare(operation->record())) return;
+    // A call that has returned was another one than the peer's, if this message is not of it.
+    const OpRecord& last = last_[envelope.key.sequence % remembered];
+    if (last.sequence != 0) static_cast<void>(compare(last));
 }
 
 Error GroupState::mismatch(const OpRecord& own, int peer, const Envelope& theirs) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -61,9 +62,10 @@ public:
 
     [[nodiscard]] std::span<Link* const> links() const noexcept { return links_; }
 
-    /// The number of the next operation: collectives are numbered per group, messages per pair and
-    /// tag. Throws where the group has failed.
-    [[nodiscard]] std::uint64_t number(const Op& op);
+    /// Numbers the operation that begins: collectives per group, messages per pair and tag. Throws
+    /// where the group has failed, and fails it where a peer's message to the operation of this
+    /// number has come already and is not of this call.
+    void number(OpRecord& record);
 
     void add(Operation& operation) { under_way_.push_back(&operation); }
     void remove(Operation& operation) noexcept { std::erase(under_way_, &operation); }
@@ -75,18 +77,23 @@ public:
     /// The world ranks that something under way waits for.
     [[nodiscard]] std::vector<int> awaited_ranks() const;
 
-    /// Compares a collective message that came early with what this rank is doing.
+    /// Compares a collective message that no receive waits for with what this rank is doing, or
+    /// did.
     void check_early(int peer, const Envelope& envelope);
 
     [[nodiscard]] Error mismatch(const OpRecord& own, int peer, const Envelope& theirs) const;
 
 private:
+    // So many of its last collectives a group remembers, to compare what comes too late.
+    static constexpr std::size_t remembered = 16;
+
     [[nodiscard]] Engine::Clock::time_point deadline(const Op& op, Timeout timeout) const;
 
     std::shared_ptr<WorldState> world_;
     GroupPlan plan_;
     std::vector<Link*> links_;
     std::uint64_t collectives_ = 0;
+    std::array<OpRecord, remembered> last_;  // by number
     std::map<std::tuple<OpKind, int, int>, std::uint64_t> messages_;  // by direction, peer, tag
     std::vector<Operation*> under_way_;
     std::optional<Error> failure_;

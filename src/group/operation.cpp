@@ -29,7 +29,11 @@ Operation::Operation(std::shared_ptr<GroupState> group, const Op& op, std::optio
 }
 
 void Operation::begin() {
-    record_ = OpRecord::make(op_, group_.number(op_));
+    record_ = OpRecord::make(op_, 0);
+    const std::size_t bytes = record_.count * size_of(record_.dtype);
+    const Algorithm& algorithm =
+        group_.choice().select(op_.kind, bytes, group_.size(), group_.memory_reachable());
+    group_.number(record_);
     started_ = Engine::Clock::now();
     group_.add(*this);
     const MessageHead head{.key = {.stream = group_.stream(),
@@ -38,9 +42,7 @@ void Operation::begin() {
                            .fingerprint = record_.fingerprint(),
                            .owner = this};
     call_.emplace(op_, group_.rank(), group_.links(), head, engine().blocks());
-    const std::size_t bytes = record_.count * size_of(record_.dtype);
-    task_ = group_.choice().select(op_.kind, bytes, group_.size(), group_.memory_reachable())
-                .run(*call_);
+    task_ = algorithm.run(*call_);
     task_.start(engine().ready(), *this);
 }
 

@@ -64,7 +64,14 @@ private:
                    ErrorCode::unsupported);
     }
 
+    void present(bool wanted, std::size_t given, const char* which) const {
+        if (wanted && given != 1)
+            refuse(fmt::format("it takes one {} buffer, but {} are given", which, given));
+    }
+
     void buffers() const {
+        present(uses_in(), op_.in.size(), "input");
+        present(uses_out(), op_.out.size(), "output");
         if (uses_in()) buffer(in(), "input");
         if (uses_out()) buffer(out(), "output");
         if (uses_in() && uses_out() && in().dtype != out().dtype)

@@ -157,6 +157,7 @@ void WorldState::enter(GroupState& group) {
 void WorldState::leave(GroupState& group) noexcept {
     groups_.erase(group.stream());
     retired_.insert(group.stream());
+    for (const auto& link : links_) link->end_stream(group.stream());
 }
 
 void WorldState::stream_failed(int peer, std::uint32_t stream, const Error& error) {
@@ -168,6 +169,12 @@ void WorldState::stream_failed(int peer, std::uint32_t stream, const Error& erro
     } else if (!retired(stream)) {
         early_failures_.emplace(stream, error);
     }
+}
+
+void WorldState::peer_left(int /*peer*/, std::uint32_t stream, const Error& error) {
+    // The others may wait for this rank and not for the one that left.
+    if (const auto found = groups_.find(stream); found != groups_.end())
+        found->second->fail(error, true);
 }
 
 void WorldState::link_lost(int peer, const Error& error) {

@@ -50,6 +50,7 @@ public:
     void leave(GroupState& group) noexcept;
 
     void stream_failed(int peer, std::uint32_t stream, const Error& error) override;
+    void peer_left(int peer, std::uint32_t stream, const Error& error) override;
     void link_lost(int peer, const Error& error) override;
     void came_unexpected(int peer, const Envelope& envelope) override;
     [[nodiscard]] bool retired(std::uint32_t stream) const noexcept override;

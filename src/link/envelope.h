@@ -13,7 +13,7 @@ enum class FrameKind : std::uint8_t {
     data,       ///< a piece of an accepted payload
     taken,      ///< the receiver has read an offered payload by itself
     credit,     ///< so many eager bytes have been consumed
-    abort,      ///< a stream has failed; the payload is the reason
+    abort,      ///< a stream has failed; the payload is the reason: see `Link::send_abort`
     goodbye,    ///< the peer leaves the world: nothing follows
 };
 
@@ -33,7 +33,8 @@ struct Key {
 struct Envelope {
     FrameKind kind = FrameKind::eager;
     std::uint8_t reserved[3] = {};
-    Key key{};  ///< of answers: the stream, and in `sequence` the transfer's number at the other side
+    /// Of answers: the stream, and in `sequence` the transfer's number at the other side.
+    Key key{};
     std::uint64_t fingerprint = 0;  ///< what the sender believes the operation to be
     std::uint64_t length = 0;       ///< payload bytes of the message, or of this piece
 };
@@ -61,6 +62,9 @@ struct AcceptBody {
     std::uint32_t reserved = 0;
 };
 static_assert(sizeof(AcceptBody) == 8);
+
+/// The longest payload of an `abort`.
+inline constexpr std::size_t abort_bytes_limit = 16 * 1024;
 
 /// Bytes between the envelope and the payload.
 [[nodiscard]] constexpr std::size_t body_bytes(FrameKind kind) noexcept {

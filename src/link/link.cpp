@@ -72,6 +72,7 @@ bool Link::poll() {
 bool Link::descriptor_ready() {
     wire_->descriptor_ready();
     const bool moved = poll();
+    if (out_.empty()) want_write(wire_->wants_write());
     check_closed();
     return moved;
 }
@@ -99,6 +100,7 @@ void Link::lose(const Error& error) {
     engine_.remove(*this, wire_->descriptor());
     out_.clear();
     listener_.link_lost(peer_, error);
+    while (first_ != nullptr) end(*first_, std::make_exception_ptr(error));  // whatever it did
 }
 
 // The peer's goodbye came behind all that it sent, so whatever still waits for it waits in vain.
@@ -107,12 +109,19 @@ void Link::peer_left() {
     while (first_ != nullptr) {
         const std::uint32_t stream = first_->head_.key.stream;
         const Error error = left_error(peer_);
-        listener_.stream_failed(peer_, stream, error);
+        listener_.peer_left(peer_, stream, error);
         fail_stream(stream, std::make_exception_ptr(error));  // whatever the listener did
     }
 }
 
 bool Link::refuse(Transfer& transfer) {
+    if (!failed_.empty()) {
+        const auto failed = failed_.find(transfer.head_.key.stream);
+        if (failed != failed_.end()) {
+            transfer.error_ = failed->second;
+            return true;
+        }
+    }
     if (!lost_ && !peer_left_) return false;
     transfer.error_ = std::make_exception_ptr(lost_ ? *lost_ : left_error(peer_));
     return true;
@@ -166,19 +175,31 @@ void Link::detach(Transfer& transfer) noexcept {
 }
 
 void Link::fail_stream(std::uint32_t stream, const std::exception_ptr& error) {
+    // A task that is about to go on would otherwise start a transfer that nobody ends.
+    failed_.emplace(stream, error);
     for (Transfer* transfer = first_; transfer != nullptr;) {
         Transfer* next = transfer->next_;
         if (transfer->head_.key.stream == stream) end(*transfer, error);
         transfer = next;
     }
+    drop_unexpected(stream);
+}
+
+void Link::end_stream(std::uint32_t stream) {
+    failed_.erase(stream);
+    drop_unexpected(stream);
+}
+
+void Link::drop_unexpected(std::uint32_t stream) {
     for (auto message = unexpected_.begin(); message != unexpected_.end();) {
         if (message->envelope.key.stream != stream) {
             ++message;
             continue;
         }
         if (message->envelope.kind == FrameKind::eager) {
+            // The credit of one that is still arriving is given back at its end.
             if (in_.unexpected == &*message) in_.unexpected = nullptr;
-            give_credit(message->envelope.length);
+            else give_credit(message->envelope.length);
         }
         message = unexpected_.erase(message);
     }
@@ -190,10 +211,21 @@ bool Link::waits_for_peer(std::uint32_t stream) const noexcept {
     return false;
 }
 
+const Envelope* Link::find_stranger(std::uint32_t stream, std::uint32_t sequence,
+                                    std::uint64_t fingerprint) const noexcept {
+    for (const Unexpected& message : unexpected_) {
+        const Key& key = message.envelope.key;
+        if (key.stream == stream && key.sequence == sequence && key.tag < 0 &&
+            message.envelope.fingerprint != fingerprint)
+            return &message.envelope;
+    }
+    return nullptr;
+}
+
 void Link::leave(std::chrono::steady_clock::time_point deadline) {
     if (lost_) return;
     push({.kind = FrameKind::goodbye});
-    while (!out_.empty() && !lost_ && std::chrono::steady_clock::now() < deadline) {
+    while ((!out_.empty() || wire_->wants_write()) && !lost_ && std::chrono::steady_clock::now() < deadline) {
         if (!poll()) std::this_thread::yield();
         check_closed();
     }

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,8 +20,10 @@ namespace trireme {
 /// What a link reports to its world.
 class LinkListener {
 public:
-    /// A stream cannot go on: the peer has failed it and says why, or left while it was awaited.
+    /// A stream cannot go on: the peer has failed it and says why.
     virtual void stream_failed(int peer, std::uint32_t stream, const Error& error) = 0;
+    /// A stream cannot go on: the peer has left the world while it was awaited.
+    virtual void peer_left(int peer, std::uint32_t stream, const Error& error) = 0;
     /// The link is broken, for good: the peer died or became unreachable.
     virtual void link_lost(int peer, const Error& error) = 0;
     /// A message of a collective came that no receive here waits for yet.
@@ -67,11 +70,15 @@ public:
     bool poll() override;
     bool descriptor_ready() override;
 
-    /// Fails every transfer of `stream` here, and forgets what arrived for it.
+    /// Fails every transfer of `stream` here, those that are started later too, and forgets what
+    /// arrived for it.
     void fail_stream(std::uint32_t stream, const std::exception_ptr& error);
 
-    /// Tells the peer that `stream` has failed, and why.
-    void send_abort(std::uint32_t stream, const std::string& reason);
+    /// The stream is over, and retired: forgets what arrived for it.
+    void end_stream(std::uint32_t stream);
+
+    /// Tells the peer that `stream` has failed, and why; a long text is cut.
+    void send_abort(std::uint32_t stream, const Error& reason);
 
     /// Announces that this process leaves the world, and hands over what is still queued, waiting
     /// for the wire until `deadline` at most.
@@ -79,6 +86,11 @@ public:
 
     /// Whether a transfer of `stream` waits for the peer.
     [[nodiscard]] bool waits_for_peer(std::uint32_t stream) const noexcept;
+
+    /// A message of a collective that waits here for its receive and does not belong to the
+    /// operation with this number and fingerprint; null for none.
+    [[nodiscard]] const Envelope* find_stranger(std::uint32_t stream, std::uint32_t sequence,
+                                                std::uint64_t fingerprint) const noexcept;
 
 private:
     friend class Transfer;
@@ -142,6 +154,9 @@ private:
     bool pull(Transfer& transfer);
     bool pull_all();
     void give_credit(std::size_t payload_bytes);
+    [[nodiscard]] bool unwanted(std::uint32_t stream) const noexcept;
+    void drop_unexpected(std::uint32_t stream);
+    void received_abort(const Envelope& envelope, std::string_view body);
     void protocol_error(const std::string& what);
 
     // link.cpp
@@ -171,6 +186,7 @@ private:
     Transfer* last_ = nullptr;
     std::vector<Transfer*> pulls_;
     TransferTable table_;
+    std::map<std::uint32_t, std::exception_ptr> failed_;  // streams, and why
 
     std::optional<Error> lost_;
     bool peer_left_ = false;

@@ -11,7 +11,6 @@ namespace trireme {
 
 namespace {
 
-constexpr std::size_t abort_text_limit = 16 * 1024;
 // One poll takes this many frames at most, so that one busy link does not starve the others.
 constexpr int frames_per_poll = 64;
 
@@ -21,6 +20,9 @@ void Link::start_receive(Transfer& transfer) {
     for (auto message = unexpected_.begin(); message != unexpected_.end(); ++message) {
         if (message->claimant != nullptr || !(message->envelope.key == transfer.head_.key)) continue;
         if (!fits(transfer, message->envelope)) return;
+        // What is here whole may be taken up even if nothing more can come.
+        if (!(message->complete && message->envelope.kind == FrameKind::eager) && refuse(transfer))
+            return;
         if (message->envelope.kind == FrameKind::offer) {
             const OfferBody offer = message->offer;
             unexpected_.erase(message);
@@ -113,7 +115,7 @@ bool Link::begin_frame() {
             break;
         case FrameKind::credit: credit_ += envelope.length; break;
         case FrameKind::abort:
-            if (envelope.length > abort_text_limit) {
+            if (envelope.length > abort_bytes_limit) {
                 protocol_error("an abort text of absurd length");
                 break;
             }
@@ -134,7 +136,7 @@ void Link::begin_eager(const Envelope& envelope) {
         if (!fits(*transfer, envelope)) return;
         transfer->state_ = Transfer::State::arriving;
         in_.transfer = transfer;
-    } else if (!listener_.retired(envelope.key.stream)) {
+    } else if (!unwanted(envelope.key.stream)) {
         unexpected_.push_back({.envelope = envelope,
                                .offer = {},
                                .payload = std::make_unique<std::byte[]>(envelope.length)});
@@ -148,7 +150,7 @@ void Link::begin_offer(const Envelope& envelope, const OfferBody& offer) {
         return protocol_error("an offer whose lengths differ");
     if (Transfer* transfer = find_posted(envelope.key)) {
         if (fits(*transfer, envelope)) take_offer(*transfer, offer);
-    } else if (!listener_.retired(envelope.key.stream)) {
+    } else if (!unwanted(envelope.key.stream)) {
         unexpected_.push_back(
             {.envelope = envelope, .offer = offer, .payload = nullptr, .complete = true});
         if (envelope.key.tag < 0) listener_.came_unexpected(peer_, envelope);
@@ -161,7 +163,27 @@ void Link::begin_data(const Envelope& envelope) {
     if (transfer == nullptr || transfer->kind_ != Transfer::Kind::receive) return;  // thrown away
     if (envelope.length > transfer->length_ - transfer->moved_)
         return protocol_error("more data than was offered");
+    if (envelope.length % transfer->reduction_.element_bytes != 0)
+        return protocol_error("a part of an element");
     in_.transfer = transfer;
+}
+
+bool Link::unwanted(std::uint32_t stream) const noexcept {
+    return (!failed_.empty() && failed_.contains(stream)) || listener_.retired(stream);
+}
+
+void Link::received_abort(const Envelope& envelope, std::string_view body) {
+    const Key& key = envelope.key;
+    const std::size_t ranks = static_cast<std::uint32_t>(key.tag);
+    if (key.sequence > static_cast<std::uint32_t>(ErrorCode::system) ||
+        ranks > body.size() / sizeof(int))
+        return protocol_error("a malformed abort");
+    std::vector<int> blamed(ranks);
+    if (ranks != 0) std::memcpy(blamed.data(), body.data(), ranks * sizeof(int));
+    listener_.stream_failed(peer_, key.stream,
+                            Error(static_cast<ErrorCode>(key.sequence),
+                                  std::string(body.substr(ranks * sizeof(int))),
+                                  std::move(blamed)));
 }
 
 void Link::take_offer(Transfer& transfer, const OfferBody& offer) {
@@ -284,9 +306,7 @@ void Link::end_frame() {
     if (eager) give_credit(frame.envelope.length);
     if (frame.transfer != nullptr && (eager || frame.transfer->moved_ == frame.transfer->length_))
         end(*frame.transfer);
-    if (frame.text != nullptr)
-        listener_.stream_failed(peer_, frame.envelope.key.stream,
-                                Error(ErrorCode::aborted, *frame.text, {peer_}));
+    if (frame.text != nullptr) received_abort(frame.envelope, *frame.text);
     if (frame.envelope.kind == FrameKind::goodbye) peer_left();
 }
 

@@ -12,6 +12,7 @@ namespace {
 // A piece of an accepted payload: long enough to be worth its envelope, short enough to let other
 // messages pass soon.
 constexpr std::size_t piece_bytes = 256 * 1024;
+constexpr std::size_t abort_ranks_limit = 1024;
 
 }  // namespace
 
@@ -35,7 +36,10 @@ void Link::send_eager(Transfer& transfer) {
     const ConstBytes payload(transfer.data_, transfer.length_);
     // The common case: the wire takes it whole, and nothing is queued, listed or allocated.
     const std::size_t written = out_.empty() ? wire_->write(head, payload) : 0;
-    if (written == head.size() + payload.size()) return;
+    if (written == head.size() + payload.size()) {
+        if (wire_->wants_write()) want_write(true);
+        return;
+    }
     out_.push_back({.envelope = envelope,
                     .payload = transfer.data_,
                     .payload_bytes = transfer.length_,
@@ -68,7 +72,10 @@ void Link::push(const Envelope& envelope, const void* body) {
     if (lost_) return;
     OutFrame frame{.envelope = envelope, .owned = nullptr};
     if (body != nullptr) std::memcpy(frame.body, body, body_bytes(envelope.kind));
-    if (out_.empty() && write_frame(frame)) return;
+    if (out_.empty() && write_frame(frame)) {
+        if (wire_->wants_write()) want_write(true);
+        return;
+    }
     out_.push_back(std::move(frame));
     want_write(true);
 }
@@ -87,14 +94,24 @@ void Link::send_piece(Transfer& transfer) {
     want_write(true);
 }
 
-void Link::send_abort(std::uint32_t stream, const std::string& reason) {
+// The key's sequence is the error's code; the payload begins with the ranks to blame, whose number is
+// the key's tag, and ends with the text.
+void Link::send_abort(std::uint32_t stream, const Error& reason) {
     if (lost_ || peer_left_) return;
+    const std::size_t ranks = std::min(reason.ranks().size(), abort_ranks_limit);
+    const std::size_t ranks_bytes = ranks * sizeof(int);
+    const std::string_view text =
+        std::string_view(reason.what()).substr(0, abort_bytes_limit - ranks_bytes);
+    const std::size_t bytes = ranks_bytes + text.size();
     OutFrame frame{.envelope = {.kind = FrameKind::abort,
-                                .key = {.stream = stream},
-                                .length = reason.size()},
-                   .payload_bytes = reason.size(),
-                   .owned = std::make_unique<std::byte[]>(reason.size())};
-    std::memcpy(frame.owned.get(), reason.data(), reason.size());
+                                .key = {.stream = stream,
+                                        .sequence = static_cast<std::uint32_t>(reason.code()),
+                                        .tag = static_cast<std::int32_t>(ranks)},
+                                .length = bytes},
+                   .payload_bytes = bytes,
+                   .owned = std::make_unique<std::byte[]>(bytes)};
+    if (ranks != 0) std::memcpy(frame.owned.get(), reason.ranks().data(), ranks_bytes);
+    std::memcpy(frame.owned.get() + ranks_bytes, text.data(), text.size());
     frame.payload = frame.owned.get();
     out_.push_back(std::move(frame));
     want_write(true);
@@ -131,7 +148,7 @@ bool Link::flush() {
         out_.pop_front();
         if (transfer != nullptr) frame_out(*transfer);
     }
-    want_write(false);
+    want_write(wire_->wants_write());
     return moved;
 }
 
@@ -160,6 +177,8 @@ void Link::disown_frames(const Transfer& transfer) {
         }
         frame->transfer = nullptr;
         if (frame->written == 0) {
+            if (frame->envelope.kind == FrameKind::eager)
+                credit_ += frame->payload_bytes + sizeof(Envelope);  // it was not used
             frame = out_.erase(frame);
             continue;
         }

@@ -79,7 +79,7 @@ void FileLog::open(int flags) {
     if (!fd_) {
         fail(flags & O_CREAT ? "open or create" : "open", errno);
     }
-    struct stat status {};
+    struct stat status{};
     if (::fstat(fd_.get(), &status) != 0) {
         fail("inspect", errno);
     }
@@ -129,8 +129,8 @@ void FileLog::lock(Lock::Mode mode, const Deadline& deadline) {
 }
 
 bool FileLog::is_current() const {
-    struct stat here {};
-    struct stat there {};
+    struct stat here{};
+    struct stat there{};
     if (::fstat(fd_.get(), &here) != 0) {
         fail("inspect", errno);
     }
@@ -148,7 +148,7 @@ void FileLog::reopen() {
 
 // Brings the table up to date with the file.
 void FileLog::refresh() {
-    struct stat now {};
+    struct stat now{};
     if (::fstat(fd_.get(), &now) != 0) {
         fail("inspect", errno);
     }

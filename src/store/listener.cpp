@@ -47,8 +47,8 @@ Attempt listen_at(const Address& address, bool both_kinds) {
     } else if (error == EADDRNOTAVAIL) {
         hint = "; that is no address of this host";
     }
-    throw Error(ErrorCode::store, fmt::format("the tcp store cannot listen on {}: {}{}",
-                                              endpoint.text(), why, hint));
+    throw Error(ErrorCode::store,
+                fmt::format("the tcp store cannot listen on {}: {}{}", endpoint.text(), why, hint));
 }
 
 // One socket for all addresses of both kinds; IPv4 alone where the kernel has no IPv6.

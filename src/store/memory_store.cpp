@@ -98,8 +98,6 @@ private:
 
 }  // namespace
 
-std::shared_ptr<Store> memory_store() {
-    return std::make_shared<MemoryStore>();
-}
+std::shared_ptr<Store> memory_store() { return std::make_shared<MemoryStore>(); }
 
 }  // namespace trireme

@@ -1,5 +1,7 @@
 #include "store/protocol.h"
 
+#include <random>
+
 namespace trireme::store {
 namespace {
 
@@ -28,6 +30,14 @@ std::string hello(std::string_view text) {
 std::string client_hello() { return hello("TRIREME?"); }
 
 std::string server_hello() { return hello("TRIREME!"); }
+
+std::string new_server_id() {
+    std::random_device random;
+    std::string out;
+    append(out, random(), 4);
+    append(out, random(), 4);
+    return out;
+}
 
 std::string encode_length(std::size_t length) {
     std::string out;

@@ -13,9 +13,11 @@
 // The protocol of the TCP store. All numbers are little-endian.
 //
 // Hello. The client opens with 12 bytes, the text "TRIREME?" and the version as u32; the server
-// answers with "TRIREME!" and its version. The two texts differ, so that a socket which TCP has
-// connected to itself (that happens when a free port is tried again and again) is found out.
-// The server drops a connection whose first 12 bytes are anything else, or do not come soon.
+// answers with "TRIREME!", its version, and a random u64 that tells it from the next server on the
+// same port: a client that has to connect again shall not go on in another store. The two texts
+// differ, so that a socket which TCP has connected to itself (that happens when a free port is
+// tried again and again) is found out. The server drops a connection whose first 12 bytes are
+// anything else, or do not come soon.
 //
 // Frames. Then the client sends one request at a time and the server answers each with one
 // reply, in order. Both are frames: u32 length, then as many bytes. A frame longer than
@@ -43,6 +45,7 @@ namespace trireme::store {
 
 inline constexpr std::uint32_t protocol_version = 1;
 inline constexpr std::size_t hello_size = 12;
+inline constexpr std::size_t server_id_size = 8;  // follows the server's hello
 
 /// Room for the largest request, a compare_set, and for a wait on very many keys.
 inline constexpr std::size_t max_frame_size = 2 * max_value_size + max_key_size + 64;
@@ -52,6 +55,7 @@ enum class Status : std::uint8_t { ok, timeout, refused };
 
 [[nodiscard]] std::string client_hello();
 [[nodiscard]] std::string server_hello();
+[[nodiscard]] std::string new_server_id();
 
 /// The four bytes before a frame, and back.
 [[nodiscard]] std::string encode_length(std::size_t length);

@@ -60,8 +60,7 @@ std::string host_to_bind(const Endpoint& endpoint) {
 // "rank 1 of 4 at node1:29500"
 std::string who(const RendezvousPlan& plan) {
     return fmt::format("rank {} of {} at {}", plan.rank, plan.size,
-                       plan.kind == RendezvousPlan::Kind::file ? plan.path
-                                                               : plan.endpoint.text());
+                       plan.kind == RendezvousPlan::Kind::file ? plan.path : plan.endpoint.text());
 }
 
 [[noreturn]] void fail(const RendezvousPlan& plan, const std::string& why) {
@@ -107,8 +106,9 @@ void await_end(Store& store, const Deadline& deadline, const RendezvousPlan& pla
         store.wait(never, deadline.left());
     } catch (const Error& error) {
         if (error.code() == ErrorCode::timeout) {
-            fail(plan, "this process has come as that rank before, the server of the world before "
-                       "still runs, and no new one came in time");
+            fail(plan,
+                 "this process has come as that rank before, the server of the world before "
+                 "still runs, and no new one came in time");
         }
         throw;
     }
@@ -162,9 +162,9 @@ Rendezvous rendezvous(std::string_view url, int rank, int size, Timeout timeout)
     const RendezvousPlan plan = plan_rendezvous(url, rank, size);
     Rendezvous out;
     switch (plan.kind) {
-    case RendezvousPlan::Kind::hosted: out = meet_hosted(plan, timeout); break;
-    case RendezvousPlan::Kind::client: out = meet_in(connect(plan, timeout), plan); break;
-    case RendezvousPlan::Kind::file: out = meet_in(file_store(plan.path), plan); break;
+        case RendezvousPlan::Kind::hosted: out = meet_hosted(plan, timeout); break;
+        case RendezvousPlan::Kind::client: out = meet_in(connect(plan, timeout), plan); break;
+        case RendezvousPlan::Kind::file: out = meet_in(file_store(plan.path), plan); break;
     }
     out.host = plan.endpoint.host;
     return out;

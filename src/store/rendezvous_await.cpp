@@ -30,15 +30,15 @@ std::vector<int> missing_ranks(const Rendezvous& meeting) {
 
 Error missing_error(const Rendezvous& meeting, std::vector<int> missing, Timeout timeout) {
     constexpr std::size_t most = 16;
-    const std::vector<int> shown(missing.begin(),
-                                 missing.begin() +
-                                     static_cast<std::ptrdiff_t>(std::min(most, missing.size())));
+    const std::vector<int> shown(
+        missing.begin(),
+        missing.begin() + static_cast<std::ptrdiff_t>(std::min(most, missing.size())));
     const std::string more =
         missing.size() > most ? fmt::format(" and {} more", missing.size() - most) : "";
-    const auto message = fmt::format(
-        "rendezvous: {} of {} ranks joined within {} at the {}; missing: {}{}",
-        static_cast<std::size_t>(meeting.size) - missing.size(), meeting.size,
-        store::text(timeout), meeting.store->describe(), fmt::join(shown, ", "), more);
+    const auto message =
+        fmt::format("rendezvous: {} of {} ranks joined within {} at the {}; missing: {}{}",
+                    static_cast<std::size_t>(meeting.size) - missing.size(), meeting.size,
+                    store::text(timeout), meeting.store->describe(), fmt::join(shown, ", "), more);
     return Error(ErrorCode::rendezvous, message, std::move(missing));
 }
 
@@ -55,8 +55,8 @@ void watch_all(const Rendezvous& meeting, Timeout timeout) {
         }
         if (auto missing = missing_ranks(meeting); !missing.empty()) {
             const Error failure = missing_error(meeting, std::move(missing), timeout);
-            meeting.store->set(word_key, fmt::format("{}\n{}", fmt::join(failure.ranks(), " "),
-                                                     failure.what()));
+            meeting.store->set(
+                word_key, fmt::format("{}\n{}", fmt::join(failure.ranks(), " "), failure.what()));
             throw failure;
         }
     }

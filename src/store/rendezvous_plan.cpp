@@ -41,9 +41,10 @@ struct Url {
     explicit Url(std::string_view url) : text(url) {
         const auto colon = url.find("://");
         if (colon == url.npos) {
-            refuse(fmt::format("the URL {} has no scheme; expected env://, tcp://host:port or "
-                               "file:///path",
-                               quoted(url)));
+            refuse(
+                fmt::format("the URL {} has no scheme; expected env://, tcp://host:port or "
+                            "file:///path",
+                            quoted(url)));
         }
         scheme = url.substr(0, colon);
         place = url.substr(colon + 3);
@@ -82,9 +83,10 @@ Sourced choose(int argument, const Url& url, const char* key, const char* name,
         value = variable(name);
     }
     if (!value) {
-        refuse(fmt::format("{0} is not given and the environment variable {1} is not set; expected "
-                           "{2}. A launcher sets it, as `trireme run` does",
-                           key, name, expected));
+        refuse(
+            fmt::format("{0} is not given and the environment variable {1} is not set; expected "
+                        "{2}. A launcher sets it, as `trireme run` does",
+                        key, name, expected));
     }
     const auto number = parse_number(*value);
     if (!number) {
@@ -99,8 +101,8 @@ void choose_place(RendezvousPlan& plan, const Url& url, int rank, int size) {
     if (chosen_size.number < 1) {
         refuse(fmt::format("{}; expected the number of ranks, 1 or more", chosen_size.text));
     }
-    const auto expected = fmt::format("a rank from 0 to {} ({})", chosen_size.number - 1,
-                                      chosen_size.text);
+    const auto expected =
+        fmt::format("a rank from 0 to {} ({})", chosen_size.number - 1, chosen_size.text);
     const Sourced chosen_rank = choose(rank, url, "rank", "RANK", expected.c_str());
     if (chosen_rank.number < 0 || chosen_rank.number >= chosen_size.number) {
         refuse(fmt::format("{}; expected {}", chosen_rank.text, expected));
@@ -121,9 +123,10 @@ std::string required(const char* name, const char* expected) {
 Endpoint endpoint_from(const std::string& text, const std::string& source) {
     auto endpoint = parse_endpoint(text);
     if (!endpoint) {
-        refuse(fmt::format("{}={}; expected host:port with a port from 1 to 65535, where an IPv6 "
-                           "address stands in brackets",
-                           source, quoted(text)));
+        refuse(
+            fmt::format("{}={}; expected host:port with a port from 1 to 65535, where an IPv6 "
+                        "address stands in brackets",
+                        source, quoted(text)));
     }
     return *std::move(endpoint);
 }
@@ -134,9 +137,10 @@ void plan_from_environment(RendezvousPlan& plan) {
         return;
     }
     if (variable("TORCHELASTIC_USE_AGENT_STORE") == "True") {
-        refuse("TORCHELASTIC_USE_AGENT_STORE=True: the agent of torchrun already holds a store of "
-               "its own at MASTER_ADDR:MASTER_PORT, which speaks another protocol. Start the "
-               "program with `trireme run`, or give tcp://host:port with a free port");
+        refuse(
+            "TORCHELASTIC_USE_AGENT_STORE=True: the agent of torchrun already holds a store of "
+            "its own at MASTER_ADDR:MASTER_PORT, which speaks another protocol. Start the "
+            "program with `trireme run`, or give tcp://host:port with a free port");
     }
     plan.kind = RendezvousPlan::Kind::hosted;
     const std::string host = required("MASTER_ADDR", "the host of rank 0, by name or address");
@@ -167,14 +171,16 @@ RendezvousPlan plan_rendezvous(std::string_view url_text, int rank, int size) {
         plan.kind = RendezvousPlan::Kind::file;
         plan.path = url.place;
         if (plan.path.size() < 2 || plan.path.front() != '/') {
-            refuse(fmt::format("the URL {} names no absolute path; expected file:///path, with "
-                               "three slashes",
-                               quoted(url_text)));
+            refuse(
+                fmt::format("the URL {} names no absolute path; expected file:///path, with "
+                            "three slashes",
+                            quoted(url_text)));
         }
     } else {
-        refuse(fmt::format("the URL {} has an unknown scheme; expected env://, tcp://host:port or "
-                           "file:///path",
-                           quoted(url_text)));
+        refuse(
+            fmt::format("the URL {} has an unknown scheme; expected env://, tcp://host:port or "
+                        "file:///path",
+                        quoted(url_text)));
     }
     choose_place(plan, url, rank, size);
     return plan;

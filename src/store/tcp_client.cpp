@@ -45,6 +45,7 @@ public:
         : endpoint_(std::move(endpoint)), patience_(std::max<Timeout>(timeout, 5s)) {
         idle_.push_back(connect_first(endpoint_, timeout));
         address_ = idle_.front().remote();
+        server_id_ = idle_.front().server_id();
     }
 
     void set(std::string_view key, std::string_view value) override {
@@ -187,7 +188,7 @@ private:
                 }
             }
         }
-        return connect_again(endpoint_, address_, deadline);
+        return connect_again(endpoint_, address_, server_id_, deadline);
     }
 
     void give_back(TcpConnection connection) {
@@ -200,6 +201,7 @@ private:
     const Endpoint endpoint_;
     const Timeout patience_;  // of verbs that have no timeout of their own
     Address address_;         // the one of the host's addresses that answered
+    std::string server_id_;
     std::mutex mutex_;
     std::vector<TcpConnection> idle_;
     pid_t pid_ = ::getpid();

@@ -51,8 +51,8 @@ public:
         std::uniform_real_distribution<double> spread(0.7, 1.3);
         const auto wanted = std::chrono::duration<double, std::milli>(next_ * spread(random_));
         next_ = std::min(next_ * 1.6, 400.0);
-        std::this_thread::sleep_for(std::min<std::chrono::duration<double, std::milli>>(
-            wanted, deadline.left()));
+        std::this_thread::sleep_for(
+            std::min<std::chrono::duration<double, std::milli>>(wanted, deadline.left()));
     }
 
 private:
@@ -104,13 +104,18 @@ TcpConnection connect_first(const Endpoint& endpoint, Timeout timeout) {
 }
 
 TcpConnection connect_again(const Endpoint& endpoint, const Address& address,
-                            const Deadline& deadline) {
+                            const std::string& server_id, const Deadline& deadline) {
     Backoff backoff;
     for (;;) {
         std::string why;
         bool gone = false;
         try {
-            return TcpConnection(address, deadline, deadline);
+            TcpConnection connection(address, deadline, deadline);
+            if (connection.server_id() == server_id) {
+                return connection;
+            }
+            why = "another store listens";
+            gone = true;
         } catch (const TcpConnection::Broken& broken) {
             why = broken.what();
             // A reset comes from an overflowing queue, which time heals.

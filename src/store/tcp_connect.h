@@ -10,9 +10,9 @@ namespace trireme::store {
 /// often, or at once `Error(store)` where something else than a store answers there.
 [[nodiscard]] TcpConnection connect_first(const Endpoint& endpoint, Timeout timeout);
 
-/// Connects a client that has been connected before: a server that does not listen any more has
-/// gone, which is an `Error(store)` at once.
+/// Connects a client that has been connected to this very server before. A server that does not
+/// listen any more, or in whose place another one does, has gone: `Error(store)` at once.
 [[nodiscard]] TcpConnection connect_again(const Endpoint& endpoint, const Address& address,
-                                          const Deadline& deadline);
+                                          const std::string& server_id, const Deadline& deadline);
 
 }  // namespace trireme::store

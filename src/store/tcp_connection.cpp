@@ -77,7 +77,8 @@ void TcpConnection::greet(const Deadline& deadline) {
     const std::string_view got(answer, sizeof answer);
     const std::string expected = server_hello();
     if (got == expected) {
-        return;
+        server_id_.resize(server_id_size);
+        return receive(server_id_.data(), server_id_size, deadline);
     }
     throw Foreign(got.substr(0, 8) == expected.substr(0, 8)
                       ? "a Trireme store of another version"

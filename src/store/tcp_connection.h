@@ -38,6 +38,9 @@ public:
     /// Whether it may be used again: alive, with nothing unread.
     [[nodiscard]] bool is_idle() const noexcept;
 
+    /// Tells the server from others that have listened, or will, on the same port.
+    [[nodiscard]] const std::string& server_id() const noexcept { return server_id_; }
+
     [[nodiscard]] Address remote() const { return remote_address(socket_.get()); }
 
 private:
@@ -48,6 +51,7 @@ private:
     void await(short events, const Deadline& deadline) const;
 
     UniqueFd socket_;
+    std::string server_id_;
 };
 
 }  // namespace trireme::store

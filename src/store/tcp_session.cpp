@@ -47,17 +47,17 @@ template <class Handler>
 void TcpSession::limit_time(Timeout timeout, Handler handler) {
     timer_.expires_after(Deadline::clamp(timeout));
     // A cancelled timer's handler may already be on its way: the round tells.
-    timer_.async_wait([self = shared_from_this(), handler,
-                       round = ++timer_round_](const std::error_code& error) {
-        if (error || !self->open_ || self->timer_round_ != round) {
-            return;
-        }
-        try {
-            handler();
-        } catch (...) {
-            self->close();
-        }
-    });
+    timer_.async_wait(
+        [self = shared_from_this(), handler, round = ++timer_round_](const std::error_code& error) {
+            if (error || !self->open_ || self->timer_round_ != round) {
+                return;
+            }
+            try {
+                handler();
+            } catch (...) {
+                self->close();
+            }
+        });
 }
 
 void TcpSession::free_time() {
@@ -66,7 +66,9 @@ void TcpSession::free_time() {
 }
 
 TcpSession::TcpSession(Tcp::socket socket, TcpHub& hub)
-    : socket_(std::move(socket)), timer_(socket_.get_executor()), hub_(hub),
+    : socket_(std::move(socket)),
+      timer_(socket_.get_executor()),
+      hub_(hub),
       stranger_(hub.strangers.insert(hub.strangers.end(), this)) {}
 
 void TcpSession::start() {
@@ -97,7 +99,7 @@ void TcpSession::greet() {
     }
     hub_.strangers.erase(stranger_);
     stranger_ = hub_.strangers.end();
-    send({}, server_hello(), nullptr);
+    send(server_hello(), hub_.server_id, nullptr);
 }
 
 void TcpSession::read_length() {

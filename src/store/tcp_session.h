@@ -21,6 +21,7 @@ class TcpSession;
 /// What the sessions of a server share; used on the server's thread only.
 struct TcpHub {
     Service service;
+    std::string server_id = new_server_id();
     std::unordered_map<TcpSession*, std::shared_ptr<TcpSession>> sessions;
     std::list<TcpSession*> strangers;  // those that have not said hello, the oldest first
 };

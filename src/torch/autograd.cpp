@@ -66,6 +66,7 @@ struct ReduceFrom : torch::autograd::Function<ReduceFrom> {
 
 at::Tensor copy_to_parallel_region(const at::Tensor& x, const Group& group, Site site) {
     check_readable(x);
+    if (!at::GradMode::is_enabled() || !x.requires_grad()) return x;  // no gradient will come back
     return CopyTo::apply(x, group, site);
 }
 

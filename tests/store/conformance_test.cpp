@@ -223,9 +223,8 @@ TEST_P(StoreTest, OneThreadWinsACompareSet) {
 TEST_P(StoreTest, AWaitBlocksNoOtherThreadOfTheSameStore) {
     std::vector<std::thread> waiters;
     for (int i = 0; i < 6; ++i) {
-        waiters.emplace_back([this, i] {
-            EXPECT_EQ(store_->get("answer" + std::to_string(i), plenty), "42");
-        });
+        waiters.emplace_back(
+            [this, i] { EXPECT_EQ(store_->get("answer" + std::to_string(i), plenty), "42"); });
     }
     std::this_thread::sleep_for(20ms);
     for (int i = 0; i < 6; ++i) {

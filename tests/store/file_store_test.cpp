@@ -30,8 +30,8 @@ TEST(FileStore, SaysAtOnceThatThePathIsUnusable) {
                          [&] { (void)file_store(dir / ""); });
     expect_error_at_once(ErrorCode::store, {"/dev/null"}, [] { (void)file_store("/dev/null"); });
     std::filesystem::create_directory(dir / "closed");
-    std::filesystem::permissions(dir / "closed", std::filesystem::perms::owner_read |
-                                                     std::filesystem::perms::owner_exec);
+    std::filesystem::permissions(
+        dir / "closed", std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
     if (::geteuid() != 0) {
         expect_error_at_once(ErrorCode::store, {dir / "closed/store", "errno 13"},
                              [&] { (void)file_store(dir / "closed/store"); });

@@ -24,8 +24,8 @@ TEST(Protocol, ReadsWhatItWrites) {
 }
 
 TEST(Protocol, RefusesEveryCutOffMessage) {
-    const std::string message = Writer(Verb::set).bytes("key").keys(std::vector<std::string>{"k"})
-                                    .take();
+    const std::string message =
+        Writer(Verb::set).bytes("key").keys(std::vector<std::string>{"k"}).take();
     for (std::size_t size = 0; size < message.size(); ++size) {
         const std::string_view part(message.data(), size);
         EXPECT_THROW(

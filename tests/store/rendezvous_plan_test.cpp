@@ -23,9 +23,12 @@ struct BadCase {
 void PrintTo(const BadCase& bad, std::ostream* out) { *out << bad.name; }
 
 const Environment::Variables good = {
-    {"RANK", "1"},          {"WORLD_SIZE", "4"},
-    {"MASTER_ADDR", "::1"}, {"MASTER_PORT", "29500"},
-    {"TRIREME_STORE", nullptr}, {"TORCHELASTIC_USE_AGENT_STORE", nullptr},
+    {"RANK", "1"},
+    {"WORLD_SIZE", "4"},
+    {"MASTER_ADDR", "::1"},
+    {"MASTER_PORT", "29500"},
+    {"TRIREME_STORE", nullptr},
+    {"TORCHELASTIC_USE_AGENT_STORE", nullptr},
 };
 
 class BadEnvironment : public testing::TestWithParam<BadCase> {};
@@ -84,8 +87,8 @@ TEST(RendezvousPlan, ReadsTheEnvironment) {
     EXPECT_EQ(plan.endpoint.text(), "[::1]:29500");
     EXPECT_EQ(plan.rank, 1);
     EXPECT_EQ(plan.size, 4);
-    const Environment launched({{"TRIREME_STORE", "[fd00::2]:1234"},
-                                {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
+    const Environment launched(
+        {{"TRIREME_STORE", "[fd00::2]:1234"}, {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
     plan = plan_rendezvous("env://", -1, -1);
     EXPECT_EQ(plan.kind, RendezvousPlan::Kind::client);
     EXPECT_EQ(plan.endpoint.host, "fd00::2");

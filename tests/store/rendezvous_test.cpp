@@ -12,13 +12,9 @@
 namespace trireme::test {
 namespace {
 
-std::uint16_t free_port() {
-    return TcpStoreServer().port();
-}
+std::uint16_t free_port() { return TcpStoreServer().port(); }
 
-std::string tcp_url(std::uint16_t port) {
-    return "tcp://127.0.0.1:" + std::to_string(port);
-}
+std::string tcp_url(std::uint16_t port) { return "tcp://127.0.0.1:" + std::to_string(port); }
 
 /// What a world does with its store, in small: everybody reads what everybody wrote.
 void exchange(const Rendezvous& meeting) {
@@ -74,9 +70,9 @@ TEST(Rendezvous, WorldsFollowEachOtherInOneFile) {
     run_threads(3, [&](int rank) {
         for (int round = 0; round < 5; ++round) {
             const Rendezvous meeting = rendezvous(url, rank, 3, plenty);
-            EXPECT_EQ(meeting.store->check(std::vector<std::string>{"hello/" +
-                                                                    std::to_string(rank)}),
-                      false);
+            EXPECT_EQ(
+                meeting.store->check(std::vector<std::string>{"hello/" + std::to_string(rank)}),
+                false);
             await_all(meeting, plenty);
             exchange(meeting);
             if (rank < 2) {
@@ -136,9 +132,8 @@ TEST(Rendezvous, NobodyHostsIsAnErrorWithTheAddress) {
                  {"rank 1 of 2", "127.0.0.1:" + std::to_string(port), "refused"},
                  [&] { (void)rendezvous(tcp_url(port), 1, 2, 200ms); });
     const TempDir dir;
-    expect_error_at_once(ErrorCode::store, {dir / "none/store", "errno 2"}, [&] {
-        (void)rendezvous("file://" + (dir / "none/store"), 0, 2, plenty);
-    });
+    expect_error_at_once(ErrorCode::store, {dir / "none/store", "errno 2"},
+                         [&] { (void)rendezvous("file://" + (dir / "none/store"), 0, 2, plenty); });
 }
 
 TEST(Rendezvous, ATakenPortIsRefusedAtOnce) {

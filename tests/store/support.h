@@ -42,8 +42,7 @@ void expect_error(ErrorCode code, std::initializer_list<std::string> parts, Acti
 
 /// As above, and soon: an error that the store knows of must not wait for a timeout.
 template <class Action>
-void expect_error_at_once(ErrorCode code, std::initializer_list<std::string> parts,
-                          Action action) {
+void expect_error_at_once(ErrorCode code, std::initializer_list<std::string> parts, Action action) {
     const auto start = std::chrono::steady_clock::now();
     expect_error(code, parts, std::move(action));
     EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);

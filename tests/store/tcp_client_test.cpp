@@ -16,15 +16,14 @@ namespace {
 
 using store::UniqueFd;
 
-std::uint16_t free_port() {
-    return TcpStoreServer().port();
-}
+std::uint16_t free_port() { return TcpStoreServer().port(); }
 
 /// Accepts one connection after the other, says `greeting` and closes.
 class OtherServer {
 public:
     explicit OtherServer(std::string greeting)
-        : listeners_(store::listen_on({"127.0.0.1", 0})), greeting_(std::move(greeting)),
+        : listeners_(store::listen_on({"127.0.0.1", 0})),
+          greeting_(std::move(greeting)),
           thread_([this] { run(); }) {}
     ~OtherServer() {
         stop_ = true;
@@ -88,6 +87,18 @@ TEST(TcpClient, KnowsThatAnotherProgramListens) {
     const std::uint16_t port = silent.endpoint.port;
     expect_error(ErrorCode::timeout, {"127.0.0.1:" + std::to_string(port), "silent"},
                  [&] { (void)tcp_store("127.0.0.1", port, 200ms); });
+}
+
+TEST(TcpClient, DoesNotGoOnInTheNextStoreOnThePort) {
+    auto server = std::make_unique<TcpStoreServer>();
+    const std::uint16_t port = server->port();
+    const auto client = tcp_store("127.0.0.1", port, plenty);
+    client->set("key", "value");
+    server.reset();
+    server = std::make_unique<TcpStoreServer>("127.0.0.1", port);
+    expect_error_at_once(ErrorCode::store, {std::to_string(port), "another store"},
+                         [&] { client->set("key", "value"); });
+    EXPECT_EQ(tcp_store("127.0.0.1", port, plenty)->num_keys(), 0);
 }
 
 TEST(TcpClient, IsUsableInAForkedChild) {

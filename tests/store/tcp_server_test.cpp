@@ -76,10 +76,10 @@ TEST(TcpServer, BytesOfStrangersCostTheirOwnConnectionOnly) {
         "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
         std::string(12, '\0'),
         std::string(8, '\xff') + std::string(4, '\x7f'),
-        hello + std::string(4, '\xff'),                                     // 4 GiB follow
-        hello + std::string("\x01\0\0\0\xff", 5),                           // no such verb
-        hello + std::string("\0\0\0\0", 4),                                 // no verb
-        hello + std::string("\x05\0\0\0\0\xff\xff\xff\xff", 9),             // a key of 4 GiB
+        hello + std::string(4, '\xff'),                          // 4 GiB follow
+        hello + std::string("\x01\0\0\0\xff", 5),                // no such verb
+        hello + std::string("\0\0\0\0", 4),                      // no verb
+        hello + std::string("\x05\0\0\0\0\xff\xff\xff\xff", 9),  // a key of 4 GiB
         hello + std::string("\x0d\0\0\0\x02\0\0\0\0\0\0\0\x7f\xff\xff\xff", 16),
     };
     for (int i = 0; i < 20; ++i) {
@@ -101,8 +101,7 @@ TEST(TcpServer, BytesOfStrangersCostTheirOwnConnectionOnly) {
 TEST(TcpServer, DropsAClientThatSpeaksDuringItsWait) {
     const TcpStoreServer server;
     const UniqueFd fd = stranger(server.port());
-    const std::string request =
-        store::Writer(store::Verb::get).i64(60'000).bytes("absent").take();
+    const std::string request = store::Writer(store::Verb::get).i64(60'000).bytes("absent").take();
     send_bytes(fd, store::client_hello() + store::encode_length(request.size()) + request);
     std::this_thread::sleep_for(50ms);
     send_bytes(fd, "more");

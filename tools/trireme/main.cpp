@@ -40,7 +40,7 @@ int dispatch(const std::string& command, std::vector<std::string> arguments) {
         return run(arguments);
     }
     if (command == "help" && !arguments.empty()) {
-        const std::string about = arguments.front();
+        const std::string& about = arguments.front();
         return about == "help" ? dispatch("help", {}) : dispatch(about, {"--help"});
     }
     if (command == "help" || command == "--help" || command == "-h") {
