@@ -41,6 +41,13 @@ else()
     endif()
     if(TriremeTorch_FOUND)
         set(TRIREME_HAS_TORCH ON)
+        # torch brings headers of a fmt of its own, which would hide the one that spdlog and we are
+        # built with: ours is put before them, under a path of its own so that the order counts.
+        get_target_property(fmt_include fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+        file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/fmt-first)
+        file(CREATE_LINK ${fmt_include}/fmt ${PROJECT_BINARY_DIR}/fmt-first/fmt SYMBOLIC)
+        target_include_directories(Trireme::libtorch SYSTEM BEFORE INTERFACE
+            $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/fmt-first>)
         trireme_part(torch on "${TriremeTorch_VERSION}${TriremeTorch_KIND} in ${TriremeTorch_ROOT}")
     else()
         trireme_part(torch off "${TriremeTorch_WHY}")

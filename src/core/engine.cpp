@@ -112,6 +112,8 @@ bool Engine::poll_descriptors() {
     bool moved = false;
     for (int i = 0; i < count; ++i) {
         if (events[static_cast<std::size_t>(i)].data.ptr == nullptr) {
+            // It stays audible until all that sleep have heard it.
+            if (sleepers_ > 0) continue;
             std::uint64_t rings = 0;
             [[maybe_unused]] const auto ignored = ::read(doorbell_, &rings, sizeof(rings));
         } else {
@@ -127,6 +129,7 @@ void Engine::run(Execution& execution) {
         Turn turn(*this);
         execution.begin();
         for (int round = 0; round < rounds_in_one_turn && !execution.ended(); ++round) poll();
+        ready_.run();  // it may have moved others along
         if (execution.ended()) return;
         in_flight_.push_back(&execution);
     }
@@ -138,6 +141,7 @@ void Engine::run(Execution& execution) {
 void Engine::start(const std::shared_ptr<Execution>& execution) {
     Turn turn(*this);
     execution->begin();
+    ready_.run();  // it may have moved others along
     if (execution->ended()) return;
     in_flight_.push_back(execution.get());
     background_.push_back(execution);

@@ -76,6 +76,7 @@ void GroupState::number(OpRecord& record) {
         if (stranger == nullptr) continue;
         const Error error = mismatch(record, link->peer(), *stranger);
         fail(error, true);
+        engine().ready().run();
         throw Error(error);
     }
 }

@@ -11,12 +11,13 @@ namespace trireme {
 /// Direct access to a peer's memory, where the transport has it: the memory verbs.
 ///
 /// **The lease.** A rank that lets its peer at a buffer publishes it: the peer gets a
-/// `RemoteBuffer` with a slot and its generation. For each access of at most 1 MiB the peer sets
+/// `RemoteBuffer` with a slot and its generation. For each write of at most 1 MiB the peer sets
 /// the slot's busy word, looks again whether the slot is still open with that generation, moves the
 /// bytes and clears the busy word. The owner withdraws a publication by closing the slot and
 /// waiting until nobody is busy in it: after that no late write reaches memory that it has taken
 /// back. A dead peer's busy word is void; a stopped one's would block for ever, so a peer that does
-/// not answer for long is killed and named.
+/// not answer for long is killed and named. A read needs no lease, and holds up nobody: it looks
+/// before and after whether the slot is open, and what it read in between is void if it is not.
 ///
 /// Calls are guarded by the engine's mutex.
 class PeerMemory {

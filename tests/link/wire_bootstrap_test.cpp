@@ -9,10 +9,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstring>
-#include <mutex>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -118,6 +116,52 @@ TEST(WireBootstrapMixed, NothingInCommonIsAnErrorOnBothSides) {
             EXPECT_THAT(rank->error_text(), HasSubstr("rank"));
         }
     }
+}
+
+/// A store in which rank 0's Unix socket has a name that nobody listens on, as it looks from
+/// another network namespace.
+class OtherNamespace final : public Store {
+public:
+    void set(std::string_view key, std::string_view value) override {
+        const std::string text(value);
+        store_->set(key, key == "rank/0" ? "nowhere" + text.substr(text.find(' ')) : text);
+    }
+    std::string get(std::string_view key, Timeout timeout) override {
+        return store_->get(key, timeout);
+    }
+    void wait(std::span<const std::string> keys, Timeout timeout) override {
+        store_->wait(keys, timeout);
+    }
+    std::int64_t add(std::string_view key, std::int64_t amount) override {
+        return store_->add(key, amount);
+    }
+    std::string compare_set(std::string_view key, std::string_view expected,
+                            std::string_view desired) override {
+        return store_->compare_set(key, expected, desired);
+    }
+    bool delete_key(std::string_view key) override { return store_->delete_key(key); }
+    bool check(std::span<const std::string> keys) override { return store_->check(keys); }
+    std::int64_t num_keys() override { return store_->num_keys(); }
+    std::string describe() const override { return store_->describe(); }
+
+private:
+    std::shared_ptr<Store> store_ = memory_store();
+};
+
+TEST(WireBootstrapMixed, AnotherNetworkNamespaceIsReachedOverTcp) {
+    auto ranks = connect_threads(std::vector<Transport>(3, Transport::automatic), 20s,
+                                 std::make_shared<OtherNamespace>());
+    expect_connected(ranks);
+    expect_transports(ranks, [](int a, int b) { return a == 0 || b == 0 ? "tcp" : "shm"; });
+}
+
+TEST(WireBootstrapMixed, MemoryThatCannotBeSharedIsAnErrorThatNamesThePair) {
+    const auto ranks = connect_threads(std::vector<Transport>(2, Transport::shm), 20s,
+                                       std::make_shared<OtherNamespace>());
+    EXPECT_THAT(ranks[1]->error_text(),
+                HasSubstr("rank 1 cannot share memory with rank 0, which the transport shm"));
+    EXPECT_THAT(ranks[1]->error_text(), HasSubstr("another network namespace"));
+    EXPECT_THAT(ranks[0]->error_text(), HasSubstr("rank 1 could not join: rank 1 cannot share"));
 }
 
 TEST(WireBootstrapFailure, NamesTheMissingRanks) {
