@@ -211,8 +211,8 @@ public:
     /// Runs `op` on this thread and returns when it has ended.
     void run(const Op& op) const;
 
-    /// Starts `op` on `in` and `out`, which replace its buffers. No `in` for an operation that reads
-    /// and writes means in place.
+    /// Starts `op` on `in` and `out`, which replace its buffers. No `in` for an operation that
+    /// reads and writes means in place.
     Work start(const Op& op, std::optional<Operand> in, std::optional<Operand> out) const;
 
 private:

@@ -62,13 +62,17 @@ private:
 int reduce_piece(Call& call, const std::vector<Reach>& peers, std::size_t offset,
                  const Buffer& partial, const Buffer& arriving) {
     const std::size_t bytes = partial.bytes();
-    const auto peer = [&](int rank) -> const Reach& { return peers[static_cast<std::size_t>(rank)]; };
+    const auto peer = [&](int rank) -> const Reach& {
+        return peers[static_cast<std::size_t>(rank)];
+    };
     const Buffer own = {call.in().data + offset, partial.count, partial.dtype, partial.device};
     for (int rank = 0; rank < call.size(); ++rank) {
         const Buffer& target = rank == 0 ? partial : arriving;
         if (rank == call.rank()) {
-            if (rank == 0) Call::copy(own, partial);
-            else call.reduce(partial, own, partial);
+            if (rank == 0)
+                Call::copy(own, partial);
+            else
+                call.reduce(partial, own, partial);
             continue;
         }
         if (!call.memory(rank)->read(peer(rank).in, offset, {target.data, bytes})) return rank;

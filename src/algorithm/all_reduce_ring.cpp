@@ -30,8 +30,8 @@ Task all_reduce_ring(Call& call) {
     for (int step = 0; step < ring.steps(); ++step) {
         const Buffer own = part(call.in(), blocks, ring.reduce_scatter(step).receive);
         const bool last = step == ring.steps() - 1;
-        const Buffer target = last ? part(call.out(), blocks, call.rank())
-                                   : Call::like(own, memories[step % 2]);
+        const Buffer target =
+            last ? part(call.out(), blocks, call.rank()) : Call::like(own, memories[step % 2]);
         Send send(call, ring.next(), step, outgoing);
         ReceiveReduce receive(call, ring.previous(), step, own, target);
         co_await receive;
@@ -44,7 +44,7 @@ Task all_reduce_ring(Call& call) {
         const schedule::Ring::Step move = ring.all_gather(step);
         Send send(call, ring.next(), ring.steps() + step, part(call.out(), blocks, move.send));
         Receive receive(call, ring.previous(), ring.steps() + step,
-                                        part(call.out(), blocks, move.receive));
+                        part(call.out(), blocks, move.receive));
         co_await receive;
         co_await send;
     }

@@ -9,7 +9,8 @@ Task all_to_all_pairwise(Call& call) {
     Call::copy(call.in_block(call.rank()), call.out_block(call.rank()));
     for (int step = 1; step <= plan.last_step(); ++step) {
         Send send(call, plan.send_to(step), step, call.in_block(plan.send_to(step)));
-        Receive receive(call, plan.receive_from(step), step, call.out_block(plan.receive_from(step)));
+        Receive receive(call, plan.receive_from(step), step,
+                        call.out_block(plan.receive_from(step)));
         co_await receive;
         co_await send;
     }

@@ -80,13 +80,13 @@ const Algorithm& AlgorithmChoice::select(OpKind kind, std::size_t bytes, int ran
         if (row->kind != kind) continue;
         if (can_run(*row, ranks, memory)) return *row;
         if (ranks > 1)
-            throw Error(ErrorCode::unsupported,
-                        fmt::format("TRIREME_ALGORITHM asks for {}:{}, which cannot run on {} "
-                                    "ranks{}",
-                                    info(kind).name, row->name, ranks,
-                                    row->needs_memory && !memory
-                                        ? " that cannot reach each other's memory"
-                                        : ""));
+            throw Error(
+                ErrorCode::unsupported,
+                fmt::format(
+                    "TRIREME_ALGORITHM asks for {}:{}, which cannot run on {} "
+                    "ranks{}",
+                    info(kind).name, row->name, ranks,
+                    row->needs_memory && !memory ? " that cannot reach each other's memory" : ""));
     }
     const auto chosen = std::find_if(table.rbegin(), table.rend(), [&](const Algorithm& row) {
         return row.kind == kind && bytes >= row.least_bytes && can_run(row, ranks, memory);

@@ -54,10 +54,10 @@ public:
             return {*this, std::move(kept.memory), kept.bytes};
         }
         const std::size_t rounded = bytes < least ? least : bytes;
-        return {*this,
-                Memory(static_cast<std::byte*>(
-                    ::operator new[](rounded, std::align_val_t{alignment}))),
-                rounded};
+        return {
+            *this,
+            Memory(static_cast<std::byte*>(::operator new[](rounded, std::align_val_t{alignment}))),
+            rounded};
     }
 
 private:

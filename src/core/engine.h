@@ -99,7 +99,9 @@ public:
 
     /// A scratch block that stays in cache, for reductions that cannot take place where the bytes
     /// lie; its contents last until the next use of it.
-    [[nodiscard]] std::span<std::byte> scratch() noexcept { return {scratch_.get(), scratch_bytes}; }
+    [[nodiscard]] std::span<std::byte> scratch() noexcept {
+        return {scratch_.get(), scratch_bytes};
+    }
 
     // --- For the process's peers and its control thread ----------------------------------------
 

@@ -9,7 +9,7 @@ namespace trireme {
 namespace {
 
 constexpr std::size_t granule = 128;
-constexpr std::size_t classes = 32;       // frames up to 4 KiB are recycled
+constexpr std::size_t classes = 32;  // frames up to 4 KiB are recycled
 constexpr std::size_t kept_per_class = 32;
 
 // Under AddressSanitizer every frame comes from the allocator, so that a use after its end shows.

@@ -12,8 +12,6 @@ bool register_for_membarrier() noexcept {
     return registered;
 }
 
-void membarrier_all() noexcept {
-    ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
-}
+void membarrier_all() noexcept { ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0); }
 
 }  // namespace trireme

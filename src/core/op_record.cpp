@@ -92,11 +92,11 @@ std::string describe_fingerprint(std::uint64_t fingerprint) {
         return "an unknown operation";
     const OpInfo& row = op_table[kind];
     std::string text{row.name};
-    const std::string call = describe_call(
-        row.kind, static_cast<Dtype>(dtype),
-        (count & folded) != 0 ? "2^31 or more" : fmt::to_string(count),
-        ReduceOp(static_cast<ReduceOp::Kind>(reduce == 0 ? 0 : reduce - 1)),
-        static_cast<int>(root) - 1);
+    const std::string call =
+        describe_call(row.kind, static_cast<Dtype>(dtype),
+                      (count & folded) != 0 ? "2^31 or more" : fmt::to_string(count),
+                      ReduceOp(static_cast<ReduceOp::Kind>(reduce == 0 ? 0 : reduce - 1)),
+                      static_cast<int>(root) - 1);
     return call.empty() ? text : text + " " + call;
 }
 

@@ -130,7 +130,7 @@ inline auto Task::promise_type::await_transform(Task&& child) const noexcept {
 /// destroys non-trivial parameter copies wrongly in some forms.
 template <class... Args>
 struct std::coroutine_traits<trireme::Task, Args...> {
-    static_assert(((std::is_reference_v<Args> || std::is_trivially_copyable_v<Args>)&&...),
+    static_assert(((std::is_reference_v<Args> || std::is_trivially_copyable_v<Args>) && ...),
                   "a Task takes references and trivially copyable values only");
     using promise_type = trireme::Task::promise_type;
 };

@@ -10,7 +10,7 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds alone_below{600};
 constexpr nanoseconds stranger_above{40'000};
-constexpr std::uint32_t bare_looks = 64;      // looks without a pause: about a microsecond
+constexpr std::uint32_t bare_looks = 64;        // looks without a pause: about a microsecond
 constexpr std::uint32_t looks_per_yield = 512;  // alone: now and then ask whether still alone
 constexpr nanoseconds patience{2'000'000};
 

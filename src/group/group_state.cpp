@@ -91,6 +91,16 @@ void GroupState::fail(const Error& error, bool tell) {
     }
 }
 
+void GroupState::fail_under_way(const Error& cause) {
+    if (under_way_.empty()) return fail(cause, true);
+    fail(Error(cause.code(),
+               fmt::format("{} on group \"{}\" on rank {}: {}",
+                           under_way_.front()->record().describe(), name(), world_rank(),
+                           cause.what()),
+               cause.ranks()),
+         true);
+}
+
 std::vector<int> GroupState::awaited_ranks() const {
     std::vector<int> ranks;
     for (const Link* link : links_)

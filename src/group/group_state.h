@@ -26,9 +26,9 @@ class WorldState;
 /// What a group is made of.
 struct GroupPlan {
     std::string name;
-    std::uint32_t stream = 0;      ///< agreed by all members, unique in the world
-    std::vector<int> ranks;        ///< world ranks
-    int rank = -1;                 ///< this process's place among them
+    std::uint32_t stream = 0;       ///< agreed by all members, unique in the world
+    std::vector<int> ranks;         ///< world ranks
+    int rank = -1;                  ///< this process's place among them
     bool memory_reachable = false;  ///< between every two members
 };
 
@@ -74,6 +74,10 @@ public:
     /// `error`; `tell`: the other members are told.
     void fail(const Error& error, bool tell);
 
+    /// Fails the group because of something outside it, naming what it was doing, and tells the
+    /// other members.
+    void fail_under_way(const Error& cause);
+
     /// The world ranks that something under way waits for.
     [[nodiscard]] std::vector<int> awaited_ranks() const;
 
@@ -93,7 +97,7 @@ private:
     GroupPlan plan_;
     std::vector<Link*> links_;
     std::uint64_t collectives_ = 0;
-    std::array<OpRecord, remembered> last_;  // by number
+    std::array<OpRecord, remembered> last_;                           // by number
     std::map<std::tuple<OpKind, int, int>, std::uint64_t> messages_;  // by direction, peer, tag
     std::vector<Operation*> under_way_;
     std::optional<Error> failure_;

@@ -49,13 +49,13 @@ void Operation::begin() {
 void Operation::expire() {
     const std::chrono::duration<double> waited = Engine::Clock::now() - started_;
     const std::vector<int> awaited = group_.awaited_ranks();
-    group_.fail(Error(ErrorCode::timeout,
-                      fmt::format("{} on group \"{}\": rank {} waited {:.1f} s for rank{} {}",
-                                  record_.describe(), group_.name(), group_.world_rank(),
-                                  waited.count(), awaited.size() == 1 ? "" : "s",
-                                  fmt::join(awaited, ", ")),
-                      awaited),
-                true);
+    group_.fail(
+        Error(ErrorCode::timeout,
+              fmt::format("{} on group \"{}\": rank {} waited {:.1f} s for rank{} {}",
+                          record_.describe(), group_.name(), group_.world_rank(), waited.count(),
+                          awaited.size() == 1 ? "" : "s", fmt::join(awaited, ", ")),
+              awaited),
+        true);
 }
 
 Error Operation::mismatch(int peer, const Envelope& theirs) const {
@@ -77,11 +77,11 @@ void Operation::wind_up(std::exception_ptr& error) noexcept {
     } catch (const Error& failure) {
         group_.fail(failure, true);
     } catch (const std::exception& failure) {
-        group_.fail(Error(ErrorCode::aborted,
-                          fmt::format("{} on group \"{}\" failed on rank {}: {}",
-                                      record_.describe(), group_.name(), group_.world_rank(),
-                                      failure.what())),
-                    true);
+        group_.fail(
+            Error(ErrorCode::aborted,
+                  fmt::format("{} on group \"{}\" failed on rank {}: {}", record_.describe(),
+                              group_.name(), group_.world_rank(), failure.what())),
+            true);
     } catch (...) {
         group_.fail(Error(ErrorCode::aborted, "an unknown exception"), true);
     }

@@ -87,27 +87,31 @@ private:
         switch (row_.shape) {
             case Shape::same:
                 if (reads != writes)
-                    refuse(fmt::format("the input has {} elements, the output {}; they must be "
-                                       "equal",
-                                       reads, writes));
+                    refuse(
+                        fmt::format("the input has {} elements, the output {}; they must be "
+                                    "equal",
+                                    reads, writes));
                 break;
             case Shape::gathered:
                 if (writes != n * reads)
-                    refuse(fmt::format("the input has {} elements, so the output must have {} x {} "
-                                       "= {}, but has {}",
-                                       reads, n, reads, n * reads, writes));
+                    refuse(
+                        fmt::format("the input has {} elements, so the output must have {} x {} "
+                                    "= {}, but has {}",
+                                    reads, n, reads, n * reads, writes));
                 break;
             case Shape::scattered:
                 if (reads != n * writes)
-                    refuse(fmt::format("the output has {} elements, so the input must have {} x {} "
-                                       "= {}, but has {}",
-                                       writes, n, writes, n * writes, reads));
+                    refuse(
+                        fmt::format("the output has {} elements, so the input must have {} x {} "
+                                    "= {}, but has {}",
+                                    writes, n, writes, n * writes, reads));
                 break;
             case Shape::exchanged:
                 if (reads != writes || reads % n != 0)
-                    refuse(fmt::format("the input has {} elements, the output {}; both must be the "
-                                       "same multiple of {}",
-                                       reads, writes, n));
+                    refuse(
+                        fmt::format("the input has {} elements, the output {}; both must be the "
+                                    "same multiple of {}",
+                                    reads, writes, n));
                 break;
             case Shape::none:
             case Shape::in_only:
@@ -141,8 +145,9 @@ private:
             (row_.shape == Shape::scattered && b.data == a.data + own * b.bytes()) ||
             (row_.shape == Shape::exchanged && group_.size() == 1 && a.data == b.data);
         if (!allowed)
-            refuse("input and output overlap; they must be apart, or be the same memory or this "
-                   "rank's own slice where the operation works in place");
+            refuse(
+                "input and output overlap; they must be apart, or be the same memory or this "
+                "rank's own slice where the operation works in place");
     }
 
     const Op& op_;

@@ -66,11 +66,11 @@ World::World(const std::shared_ptr<WorldState>& state)
 World World::from_env(const WorldOptions& options) { return connect("env://", -1, -1, options); }
 
 World World::connect(std::string_view url, int rank, int size, const WorldOptions& options) {
-    return World(std::make_shared<WorldState>(rendezvous(url, rank, size, options.timeout), options));
+    return World(
+        std::make_shared<WorldState>(rendezvous(url, rank, size, options.timeout), options));
 }
 
-World World::create(std::shared_ptr<Store> store, int rank, int size,
-                    const WorldOptions& options) {
+World World::create(std::shared_ptr<Store> store, int rank, int size, const WorldOptions& options) {
     if (size < 1 || rank < 0 || rank >= size)
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("rank {} of a world of {}: ranks are 0 to size - 1", rank, size));

@@ -43,9 +43,8 @@ WorldState::WorldState(Rendezvous meeting, const WorldOptions& options)
         const Engine::Turn turn(engine_);
         for (int peer = 0; peer < size_; ++peer) {
             Connection& connection = connections.peers[static_cast<std::size_t>(peer)];
-            links_.push_back(std::make_unique<Link>(engine_, *this, peer,
-                                                    std::move(connection.wire),
-                                                    std::move(connection.memory)));
+            links_.push_back(std::make_unique<Link>(
+                engine_, *this, peer, std::move(connection.wire), std::move(connection.memory)));
         }
         if (inbox_) engine_.set_sleep_flag(&inbox_->sleeping());
     }
@@ -109,10 +108,9 @@ bool WorldState::memory_reachable(const std::vector<int>& ranks) {
     for (const int from : ranks) {
         auto known = reach_.find(from);
         if (known == reach_.end())
-            known = reach_
-                        .emplace(from, store_->get(fmt::format("reach/{}", from),
-                                                   options_.timeout))
-                        .first;
+            known =
+                reach_.emplace(from, store_->get(fmt::format("reach/{}", from), options_.timeout))
+                    .first;
         for (const int to : ranks)
             if (known->second.at(static_cast<std::size_t>(to)) != '1') return false;
     }
@@ -124,26 +122,25 @@ std::shared_ptr<GroupState> WorldState::make_group(const std::vector<int>& ranks
     std::vector<bool> seen(static_cast<std::size_t>(size_));
     for (const int rank : ranks) {
         if (rank < 0 || rank >= size_ || seen[static_cast<std::size_t>(rank)])
-            throw Error(ErrorCode::invalid_argument,
-                        fmt::format("a group of ranks [{}]: {} is {}; the world has ranks 0 to {}",
-                                    fmt::join(ranks, ", "), rank,
-                                    rank < 0 || rank >= size_ ? "not a rank" : "there twice",
-                                    size_ - 1));
+            throw Error(
+                ErrorCode::invalid_argument,
+                fmt::format("a group of ranks [{}]: {} is {}; the world has ranks 0 to {}",
+                            fmt::join(ranks, ", "), rank,
+                            rank < 0 || rank >= size_ ? "not a rank" : "there twice", size_ - 1));
         seen[static_cast<std::size_t>(rank)] = true;
     }
-    if (ranks.empty())
-        throw Error(ErrorCode::invalid_argument, "a group needs at least one rank");
+    if (ranks.empty()) throw Error(ErrorCode::invalid_argument, "a group needs at least one rank");
     const auto own = std::find(ranks.begin(), ranks.end(), rank_);
     if (own == ranks.end()) return nullptr;
 
     const std::lock_guard lock(making_);
     if (name.empty()) name = fmt::format("[{}]", fmt::join(ranks, ","));
-    return std::make_shared<GroupState>(
-        shared_from_this(), GroupPlan{.name = std::move(name),
-                                      .stream = agree_on_stream(ranks),
-                                      .ranks = ranks,
-                                      .rank = static_cast<int>(own - ranks.begin()),
-                                      .memory_reachable = memory_reachable(ranks)});
+    return std::make_shared<GroupState>(shared_from_this(),
+                                        GroupPlan{.name = std::move(name),
+                                                  .stream = agree_on_stream(ranks),
+                                                  .ranks = ranks,
+                                                  .rank = static_cast<int>(own - ranks.begin()),
+                                                  .memory_reachable = memory_reachable(ranks)});
 }
 
 void WorldState::enter(GroupState& group) {
@@ -174,14 +171,15 @@ void WorldState::stream_failed(int peer, std::uint32_t stream, const Error& erro
 void WorldState::peer_left(int /*peer*/, std::uint32_t stream, const Error& error) {
     // The others may wait for this rank and not for the one that left.
     if (const auto found = groups_.find(stream); found != groups_.end())
-        found->second->fail(error, true);
+        found->second->fail_under_way(error);
 }
 
 void WorldState::link_lost(int peer, const Error& error) {
     const auto groups = groups_;
     for (const auto& [stream, group] : groups) {
         const auto ranks = group->ranks();
-        if (std::find(ranks.begin(), ranks.end(), peer) != ranks.end()) group->fail(error, true);
+        if (std::find(ranks.begin(), ranks.end(), peer) != ranks.end())
+            group->fail_under_way(error);
     }
 }
 

@@ -73,7 +73,7 @@ private:
     std::set<std::uint32_t> retired_;
     bool shut_down_ = false;
 
-    std::mutex making_;  // one group is made at a time
+    std::mutex making_;                     // one group is made at a time
     std::map<std::vector<int>, int> made_;  // how many groups of the same members there were
     std::map<int, std::string> reach_;      // whose memory each rank can reach, as it says
 };

@@ -8,13 +8,13 @@ namespace trireme {
 /// What a frame is for.
 enum class FrameKind : std::uint8_t {
     eager = 1,  ///< a message whose payload follows at once
-    offer,      ///< a message whose payload waits for the receiver: where it lies, if it is readable
-    accept,     ///< the receiver's answer to an offer: send the payload
-    data,       ///< a piece of an accepted payload
-    taken,      ///< the receiver has read an offered payload by itself
-    credit,     ///< so many eager bytes have been consumed
-    abort,      ///< a stream has failed; the payload is the reason: see `Link::send_abort`
-    goodbye,    ///< the peer leaves the world: nothing follows
+    offer,    ///< a message whose payload waits for the receiver: where it lies, if it is readable
+    accept,   ///< the receiver's answer to an offer: send the payload
+    data,     ///< a piece of an accepted payload
+    taken,    ///< the receiver has read an offered payload by itself
+    credit,   ///< so many eager bytes have been consumed
+    abort,    ///< a stream has failed; the payload is the reason: see `Link::send_abort`
+    goodbye,  ///< the peer leaves the world: nothing follows
 };
 
 /// What finds the receive for a message: the group's stream, the number of the operation in it, and

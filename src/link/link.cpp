@@ -198,8 +198,10 @@ void Link::drop_unexpected(std::uint32_t stream) {
         }
         if (message->envelope.kind == FrameKind::eager) {
             // The credit of one that is still arriving is given back at its end.
-            if (in_.unexpected == &*message) in_.unexpected = nullptr;
-            else give_credit(message->envelope.length);
+            if (in_.unexpected == &*message)
+                in_.unexpected = nullptr;
+            else
+                give_credit(message->envelope.length);
         }
         message = unexpected_.erase(message);
     }
@@ -225,7 +227,8 @@ const Envelope* Link::find_stranger(std::uint32_t stream, std::uint32_t sequence
 void Link::leave(std::chrono::steady_clock::time_point deadline) {
     if (lost_) return;
     push({.kind = FrameKind::goodbye});
-    while ((!out_.empty() || wire_->wants_write()) && !lost_ && std::chrono::steady_clock::now() < deadline) {
+    while ((!out_.empty() || wire_->wants_write()) && !lost_ &&
+           std::chrono::steady_clock::now() < deadline) {
         if (!poll()) std::this_thread::yield();
         check_closed();
     }

@@ -47,7 +47,8 @@ protected:
 /// memory until somebody asks for it, or nowhere.
 ///
 /// The message verbs are `Transfer`s: constructing one starts it. The memory verbs are
-/// `PeerMemory`'s. A link is polled by its engine; everything here is guarded by the engine's mutex.
+/// `PeerMemory`'s. A link is polled by its engine; everything here is guarded by the engine's
+/// mutex.
 class Link final : public Pollable {
 public:
     Link(Engine& engine, LinkListener& listener, int peer, std::unique_ptr<Wire> wire,

@@ -18,7 +18,8 @@ constexpr int frames_per_poll = 64;
 
 void Link::start_receive(Transfer& transfer) {
     for (auto message = unexpected_.begin(); message != unexpected_.end(); ++message) {
-        if (message->claimant != nullptr || !(message->envelope.key == transfer.head_.key)) continue;
+        if (message->claimant != nullptr || !(message->envelope.key == transfer.head_.key))
+            continue;
         if (!fits(transfer, message->envelope)) return;
         // What is here whole may be taken up even if nothing more can come.
         if (!(message->complete && message->envelope.kind == FrameKind::eager) && refuse(transfer))
@@ -180,10 +181,10 @@ void Link::received_abort(const Envelope& envelope, std::string_view body) {
         return protocol_error("a malformed abort");
     std::vector<int> blamed(ranks);
     if (ranks != 0) std::memcpy(blamed.data(), body.data(), ranks * sizeof(int));
-    listener_.stream_failed(peer_, key.stream,
-                            Error(static_cast<ErrorCode>(key.sequence),
-                                  std::string(body.substr(ranks * sizeof(int))),
-                                  std::move(blamed)));
+    listener_.stream_failed(
+        peer_, key.stream,
+        Error(static_cast<ErrorCode>(key.sequence), std::string(body.substr(ranks * sizeof(int))),
+              std::move(blamed)));
 }
 
 void Link::take_offer(Transfer& transfer, const OfferBody& offer) {
@@ -254,8 +255,8 @@ bool Link::receive_payload() {
             moved = deliver(*in_.transfer, in_.remaining);
         } else if (in_.unexpected != nullptr) {
             const std::size_t length = in_.unexpected->envelope.length;
-            moved = wire_->read({in_.unexpected->payload.get() + (length - in_.remaining),
-                                 in_.remaining});
+            moved = wire_->read(
+                {in_.unexpected->payload.get() + (length - in_.remaining), in_.remaining});
         } else {
             const ConstBytes piece = wire_->peek(1);
             moved = std::min(piece.size(), in_.remaining);
@@ -319,10 +320,10 @@ void Link::give_credit(std::size_t payload_bytes) {
 }
 
 void Link::protocol_error(const std::string& what) {
-    lose(Error(ErrorCode::peer_lost,
-               fmt::format("rank {} sent {} over {}; the link is closed", peer_, what,
-                           wire_->transport()),
-               {peer_}));
+    lose(Error(
+        ErrorCode::peer_lost,
+        fmt::format("rank {} sent {} over {}; the link is closed", peer_, what, wire_->transport()),
+        {peer_}));
 }
 
 }  // namespace trireme

@@ -94,8 +94,8 @@ void Link::send_piece(Transfer& transfer) {
     want_write(true);
 }
 
-// The key's sequence is the error's code; the payload begins with the ranks to blame, whose number is
-// the key's tag, and ends with the text.
+// The key's sequence is the error's code; the payload begins with the ranks to blame, whose number
+// is the key's tag, and ends with the text.
 void Link::send_abort(std::uint32_t stream, const Error& reason) {
     if (lost_ || peer_left_) return;
     const std::size_t ranks = std::min(reason.ranks().size(), abort_ranks_limit);

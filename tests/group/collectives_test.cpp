@@ -167,7 +167,8 @@ private:
     std::size_t whole_;
 };
 
-// The dtypes matter where the kernels differ, the counts where the links do: not every pair of them.
+// The dtypes matter where the kernels differ, the counts where the links do: not every pair of
+// them.
 void run_all(int ranks, const WorldOptions& options, const std::vector<std::size_t>& counts) {
     run_ranks(
         ranks,

@@ -202,7 +202,7 @@ public:
     [[nodiscard]] std::size_t small() noexcept { return 40; }
     /// One that is offered, and travels in several pieces.
     [[nodiscard]] std::size_t large() noexcept {
-        return left().eager_limit < 1000 ? 4000 : std::size_t{3} << 20;
+        return left().eager_limit < 1000 ? 4000 : 1'200'000;
     }
 
 private:
@@ -224,7 +224,8 @@ class LinkConformance : public testing::TestWithParam<std::string> {
 protected:
     // Both sizes of message in both directions, on a stream of its own.
     void expect_usable(std::uint32_t stream = 4'000) {
-        for (const std::size_t bytes : {std::size_t{0}, pair.small(), pair.large()}) {
+        const std::size_t offered = pair.left().eager_limit * 2;
+        for (const std::size_t bytes : {std::size_t{0}, pair.small(), offered}) {
             const auto data = numbered(bytes, bytes);
             std::vector<std::byte> there(bytes);
             std::vector<std::byte> back(bytes);

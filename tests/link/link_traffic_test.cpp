@@ -81,8 +81,8 @@ TEST_P(LinkConformance, RandomTraffic) {
         std::vector<std::byte> target;
         bool forth = true;
         Key key;
-        MessagePtr sent;
-        MessagePtr received;
+        MessagePtr sent{};
+        MessagePtr received{};
     };
     const std::size_t most = std::min<std::size_t>(pair.large(), 600'000);
     std::map<std::uint32_t, Exchange> under_way;
