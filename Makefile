@@ -32,7 +32,10 @@ build: setup ## build all in release mode; programs land in build/release/bin
 	@$(configure) release
 	@cmake --build --preset release --parallel $(JOBS)
 
-demo: build ## train on eight ranks in three dimensions, and check the result
+demo: setup ## train on eight ranks in three dimensions, and check the result
+	@cmake --preset release
+	@cmake --build --preset release --parallel $(JOBS) \
+	    --target trireme-program trireme-verify-program train_text
 	@scripts/demo $(bin)
 
 test: build ## build, then run every test
