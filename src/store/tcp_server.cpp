@@ -62,7 +62,7 @@ public:
     void close() noexcept {
         std::error_code ignored;
         ::shutdown(acceptor_.native_handle(), SHUT_RDWR);  // as for sessions
-        acceptor_.close(ignored);
+        static_cast<void>(acceptor_.close(ignored));
         timer_.cancel();
     }
 

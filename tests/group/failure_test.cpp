@@ -100,8 +100,10 @@ std::vector<Misfit> misfits() {
                  "called all_reduce", "failure_test.cpp:"});
             add("Dtype" + size,
                 [=](World& world) {
-                    if (last(world)) reduce_count<int>(world, count);
-                    else reduce_count<float>(world, count);
+                    if (last(world))
+                        reduce_count<int>(world, count);
+                    else
+                        reduce_count<float>(world, count);
                 },
                 {"float32[" + size + "]", "int32[" + size + "]"});
             add("ReduceOp" + size,
@@ -300,8 +302,10 @@ TEST(Abort, FreesBlockedCallsEverywhereAtOnce) {
                 }
                 std::vector<int> data(10);
                 const auto error = error_of([&] {
-                    if (world.rank() == 0) other.barrier();  // not in the call yet
-                    else group.recv(data, Peer{0});
+                    if (world.rank() == 0)
+                        other.barrier();  // not in the call yet
+                    else
+                        group.recv(data, Peer{0});
                 });
                 if (world.rank() != 0) {
                     ASSERT_TRUE(error);

@@ -98,9 +98,11 @@ TEST(Groups, OfTheSameMembersAreDistinct) {
             EXPECT_EQ(sum_over(first, 1), 3);
             a.wait();
         } else {
-            auto a = first.all_reduce_async(std::vector<int>(1, 1), std::vector<int>(1));
+            int value = 1;
+            auto a = first.all_reduce_async(value);
             second.barrier();
             a.wait();
+            EXPECT_EQ(value, 3);
         }
         if (world.rank() == 0) first.abort("only this one");
         EXPECT_THROW(first.barrier(), Error);
@@ -176,8 +178,7 @@ TEST(Groups, ManyComeAndGo) {
 TEST(Groups, AreMadeByTwoThreadsOfARank) {
     run_ranks(3, [](World& world) {
         const auto work = [&](const std::vector<int>& ranks) {
-            for (int i = 0; i < 20; ++i)
-                EXPECT_EQ(sum_over(world.group(ranks), 1), 3);
+            for (int i = 0; i < 20; ++i) EXPECT_EQ(sum_over(world.group(ranks), 1), 3);
         };
         std::thread other([&] { work({0, 2, 1}); });
         work({1, 2, 0});

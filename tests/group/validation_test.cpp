@@ -53,42 +53,112 @@ Op op_with(OpKind kind, std::span<const Buffer> in, std::span<const Buffer> out,
 std::vector<Refusal> refusals() {
     using Floats = std::vector<float>;
     return {
-        {"RootTooHigh", [](const Group& g) { Floats x(2); g.broadcast(x, Root{3}); },
+        {"RootTooHigh",
+         [](const Group& g) {
+             Floats x(2);
+             g.broadcast(x, Root{3});
+         },
          "root 3 is not a rank of the group; ranks are 0 to 2"},
-        {"RootNegative", [](const Group& g) { Floats x(2); g.reduce(x, Root{-1}); },
+        {"RootNegative",
+         [](const Group& g) {
+             Floats x(2);
+             g.reduce(x, Root{-1});
+         },
          "root -1 is not a rank of the group"},
-        {"PeerTooHigh", [](const Group& g) { Floats x(2); g.send(x, Peer{3}); },
+        {"PeerTooHigh",
+         [](const Group& g) {
+             Floats x(2);
+             g.send(x, Peer{3});
+         },
          "peer 3 is not a rank of the group"},
-        {"PeerNegative", [](const Group& g) { Floats x(2); g.recv(x, Peer{-1}); },
+        {"PeerNegative",
+         [](const Group& g) {
+             Floats x(2);
+             g.recv(x, Peer{-1});
+         },
          "peer -1 is not a rank of the group"},
-        {"TagNegative", [](const Group& g) { Floats x(2); g.send(x, Peer{0}, Tag{-1}); },
+        {"TagNegative",
+         [](const Group& g) {
+             Floats x(2);
+             g.send(x, Peer{0}, Tag{-1});
+         },
          "tag -1 is negative; tags are 0 or more"},
-        {"Async", [](const Group& g) { Floats x(2); g.send_async(x, Peer{3}).wait(); },
+        {"Async",
+         [](const Group& g) {
+             Floats x(2);
+             g.send_async(x, Peer{3}).wait();
+         },
          "peer 3 is not a rank of the group"},
         {"NullBuffer",
          [](const Group& g) { g.all_reduce(std::span<float>(static_cast<float*>(nullptr), 4)); },
          "buffer is null but has 4 elements"},
         {"DtypesDiffer",
-         [](const Group& g) { Floats x(2); std::vector<double> y(2); g.all_reduce(x, y); },
+         [](const Group& g) {
+             Floats x(2);
+             std::vector<double> y(2);
+             g.all_reduce(x, y);
+         },
          "the input is float32, the output float64; both must have the same dtype"},
-        {"CountsDiffer", [](const Group& g) { Floats x(2); Floats y(3); g.all_reduce(x, y); },
+        {"CountsDiffer",
+         [](const Group& g) {
+             Floats x(2);
+             Floats y(3);
+             g.all_reduce(x, y);
+         },
          "the input has 2 elements, the output 3; they must be equal"},
-        {"GatheredTooShort", [](const Group& g) { Floats x(2); Floats y(5); g.all_gather(x, y); },
+        {"GatheredTooShort",
+         [](const Group& g) {
+             Floats x(2);
+             Floats y(5);
+             g.all_gather(x, y);
+         },
          "the input has 2 elements, so the output must have 3 x 2 = 6, but has 5"},
-        {"GatherAtTheRoot", [](const Group& g) { Floats x(2); Floats y(7); g.gather(x, y, Root{1}); },
+        {"GatherAtTheRoot",
+         [](const Group& g) {
+             Floats x(2);
+             Floats y(7);
+             g.gather(x, y, Root{1});
+         },
          "so the output must have 3 x 2 = 6, but has 7"},
         {"ScatterAtTheRoot",
-         [](const Group& g) { Floats x(7); Floats y(2); g.scatter(x, y, Root{1}); },
+         [](const Group& g) {
+             Floats x(7);
+             Floats y(2);
+             g.scatter(x, y, Root{1});
+         },
          "the output has 2 elements, so the input must have 3 x 2 = 6, but has 7"},
-        {"ReduceScatter", [](const Group& g) { Floats x(7); Floats y(2); g.reduce_scatter(x, y); },
+        {"ReduceScatter",
+         [](const Group& g) {
+             Floats x(7);
+             Floats y(2);
+             g.reduce_scatter(x, y);
+         },
          "so the input must have 3 x 2 = 6, but has 7"},
-        {"ExchangeNoMultiple", [](const Group& g) { Floats x(7); Floats y(7); g.all_to_all(x, y); },
+        {"ExchangeNoMultiple",
+         [](const Group& g) {
+             Floats x(7);
+             Floats y(7);
+             g.all_to_all(x, y);
+         },
          "both must be the same multiple of 3"},
-        {"ExchangeCountsDiffer", [](const Group& g) { Floats x(6); Floats y(9); g.all_to_all(x, y); },
+        {"ExchangeCountsDiffer",
+         [](const Group& g) {
+             Floats x(6);
+             Floats y(9);
+             g.all_to_all(x, y);
+         },
          "the input has 6 elements, the output 9"},
-        {"AverageOfIntegers", [](const Group& g) { std::vector<int> x(2); g.all_reduce(x, avg); },
+        {"AverageOfIntegers",
+         [](const Group& g) {
+             std::vector<int> x(2);
+             g.all_reduce(x, avg);
+         },
          "avg is not defined for int32; use sum and divide"},
-        {"SumOfBooleans", [](const Group& g) { std::array<bool, 2> x{}; g.all_reduce(x); },
+        {"SumOfBooleans",
+         [](const Group& g) {
+             std::array<bool, 2> x{};
+             g.all_reduce(x);
+         },
          "sum of boolean is not supported", ErrorCode::unsupported},
         {"DeviceMemory",
          [](const Group& g) {
@@ -122,7 +192,11 @@ std::vector<Refusal> refusals() {
              g.all_gather(std::span(x).first(2), x);  // slice 0; this is rank 1
          },
          "input and output overlap"},
-        {"ExchangeInPlace", [](const Group& g) { Floats x(6); g.all_to_all(x, x); },
+        {"ExchangeInPlace",
+         [](const Group& g) {
+             Floats x(6);
+             g.all_to_all(x, x);
+         },
          "input and output overlap"},
     };
 }

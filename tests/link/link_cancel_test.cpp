@@ -22,10 +22,9 @@ void cancel_everywhere(LinkPair& pair, Cancelled side, bool reduce,
         for (int looks = 0; looks < 14; ++looks) {
             const Key key{.stream = 1, .sequence = ++sequence, .tag = 0};
             std::vector<std::byte> target(data.size());
-            const Reduction reduction{
-                .kernel = reduce ? find_kernel(Dtype::int32, sum) : nullptr,
-                .element_bytes = reduce ? sizeof(std::int32_t) : 1,
-                .local = target.data()};
+            const Reduction reduction{.kernel = reduce ? find_kernel(Dtype::int32, sum) : nullptr,
+                                      .element_bytes = reduce ? sizeof(std::int32_t) : 1,
+                                      .local = target.data()};
             MessagePtr sent;
             if (send_first) sent = send(pair.left(), key, data);
             MessagePtr received = receive(pair.right(), key, target, reduction);
@@ -106,8 +105,10 @@ TEST_P(LinkCancel, LosesNoCreditAndMakesNone) {
             const Engine::Turn turn(pair.right().engine);
             pair.right().link->fail_stream(10 + i, failure);
         }
-        if (pair.alone()) ASSERT_TRUE(pair.until([&] { return over->done() && failing->done(); }));
-        else ASSERT_TRUE(pair.until([&] { return over->good() && failing->good(); }));
+        if (pair.alone())
+            ASSERT_TRUE(pair.until([&] { return over->done() && failing->done(); }));
+        else
+            ASSERT_TRUE(pair.until([&] { return over->good() && failing->good(); }));
     }
     pair.pump(30);
     const std::size_t count = unawaited(pair, 8);

@@ -13,8 +13,8 @@ namespace trireme::test {
 namespace {
 
 TEST_P(LinkConformance, ReceiveBeforeSend) {
-    for (const std::size_t bytes : {pair.small(), pair.left().eager_limit,
-                                    pair.left().eager_limit + 1, pair.large()}) {
+    for (const std::size_t bytes :
+         {pair.small(), pair.left().eager_limit, pair.left().eager_limit + 1, pair.large()}) {
         const auto data = numbered(bytes, 1);
         std::vector<std::byte> target(bytes);
         const Key key{.stream = 1, .sequence = 5, .tag = 3};
@@ -31,8 +31,8 @@ TEST_P(LinkConformance, ReceiveBeforeSend) {
 }
 
 TEST_P(LinkConformance, SendBeforeReceive) {
-    for (const std::size_t bytes : {pair.small(), pair.left().eager_limit,
-                                    pair.left().eager_limit + 1, pair.large()}) {
+    for (const std::size_t bytes :
+         {pair.small(), pair.left().eager_limit, pair.left().eager_limit + 1, pair.large()}) {
         const auto data = numbered(bytes, 2);
         std::vector<std::byte> target(bytes);
         const Key key{.stream = 1, .sequence = 5, .tag = -3};
@@ -143,8 +143,7 @@ TEST_P(LinkConformance, ALargeUnawaitedMessageBlocksNoOther) {
     for (const auto& one : waiting) EXPECT_FALSE(one->done());
     std::vector<std::byte> target(pair.large());
     for (std::uint32_t i = 3; i-- > 0;) {
-        const auto received =
-            receive(pair.right(), {.stream = 1, .sequence = i, .tag = 0}, target);
+        const auto received = receive(pair.right(), {.stream = 1, .sequence = i, .tag = 0}, target);
         ASSERT_TRUE(pair.until([&] { return received->done() && waiting[i]->done(); }));
         EXPECT_EQ(target, large[i]);
     }
@@ -187,10 +186,9 @@ TEST_P(LinkConformance, ReducesWhatArrives) {
                 std::iota(local.begin(), local.end(), -3);
                 std::vector<std::int64_t> apart(count);
                 std::vector<std::int64_t>& target = in_place ? local : apart;
-                const Reduction reduction{
-                    .kernel = find_kernel(Dtype::int64, sum),
-                    .element_bytes = sizeof(std::int64_t),
-                    .local = std::as_bytes(std::span(local)).data()};
+                const Reduction reduction{.kernel = find_kernel(Dtype::int64, sum),
+                                          .element_bytes = sizeof(std::int64_t),
+                                          .local = std::as_bytes(std::span(local)).data()};
                 MessagePtr sent;
                 MessagePtr received;
                 if (send_first) {
@@ -226,9 +224,8 @@ TEST_P(LinkConformance, AReceiveClaimsAMessageThatIsStillArriving) {
             second = receive(pair.right(), key, next);
             second_sent = send(pair.left(), key, data);
         }
-        ASSERT_TRUE(pair.until([&] {
-            return sent->done() && received->done() && (!twice || second->done());
-        }));
+        ASSERT_TRUE(pair.until(
+            [&] { return sent->done() && received->done() && (!twice || second->done()); }));
         EXPECT_EQ(target, data);
         EXPECT_TRUE(!twice || next == data);
     }

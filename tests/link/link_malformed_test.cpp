@@ -31,8 +31,8 @@ protected:
         for (const auto& rank : ranks_) ASSERT_EQ(rank->error_text(), "");
         wire_ = std::move(ranks_[0]->connections.peers[1].wire);
         Connection& connection = ranks_[1]->connections.peers[0];
-        right_ = std::make_unique<LinkEnd>(0, std::move(connection.wire),
-                                           std::move(connection.memory));
+        right_ =
+            std::make_unique<LinkEnd>(0, std::move(connection.wire), std::move(connection.memory));
     }
 
     // Writes it all, while the link reads; what the link cannot take any more is dropped.
@@ -60,9 +60,10 @@ protected:
     [[nodiscard]] bool lost_with(const std::string& text) {
         const auto& lost = right_->listener.lost;
         return eventually([&] {
-            right_->pump();
-            return !lost.empty();
-        }) && std::string(lost.front().what()).find(text) != std::string::npos;
+                   right_->pump();
+                   return !lost.empty();
+               }) &&
+               std::string(lost.front().what()).find(text) != std::string::npos;
     }
     // The link still takes a message.
     void expect_alive() {
@@ -127,13 +128,13 @@ TEST_P(LinkMalformed, AnOfferOfMemoryThatIsNotThere) {
     std::vector<std::byte> target(100, std::byte{5});
     for (const std::uint32_t slot : {0U, 63U, 64U, 0xffffffffU}) {
         const auto received = receive(*right_, {.stream = 1, .sequence = slot, .tag = 0}, target);
-        write_body({.kind = FrameKind::offer,
-                    .key = {.stream = 1, .sequence = slot, .tag = 0},
-                    .fingerprint = usual,
-                    .length = 100},
-                   OfferBody{.transfer = 1,
-                             .source = {.address = 8, .length = 100, .slot = slot,
-                                        .generation = 3}});
+        write_body(
+            {.kind = FrameKind::offer,
+             .key = {.stream = 1, .sequence = slot, .tag = 0},
+             .fingerprint = usual,
+             .length = 100},
+            OfferBody{.transfer = 1,
+                      .source = {.address = 8, .length = 100, .slot = slot, .generation = 3}});
         EXPECT_FALSE(received->done());
         EXPECT_EQ(target, std::vector<std::byte>(100, std::byte{5}));
     }
@@ -147,13 +148,12 @@ TEST_P(LinkMalformed, NumbersThatWereNeverGivenAreIgnored) {
     while (!wire_->peek(1).empty()) wire_->consume(wire_->peek(1).size());
     std::mt19937 dice(3);
     for (int i = 0; i < 200; ++i) {
-        const Key key{.stream = 1, .sequence = static_cast<std::uint32_t>(dice()) | 1U << 31,
-                      .tag = 0};
+        const Key key{
+            .stream = 1, .sequence = static_cast<std::uint32_t>(dice()) | 1U << 31, .tag = 0};
         switch (i % 3) {
             case 0: write_body({.kind = FrameKind::accept, .key = key}, AcceptBody{}); break;
             case 1: write({.kind = FrameKind::taken, .key = key}); break;
-            default:
-                write({.kind = FrameKind::data, .key = key, .length = 100}, numbered(100, 1));
+            default: write({.kind = FrameKind::data, .key = key, .length = 100}, numbered(100, 1));
         }
     }
     EXPECT_FALSE(offered->done());
@@ -176,13 +176,13 @@ TEST_P(LinkMalformed, MoreDataThanWasOffered) {
 TEST_P(LinkMalformed, APartOfAnElement) {
     std::vector<double> target(10);
     const auto bytes = std::as_writable_bytes(std::span(target));
-    const auto received = receive(*right_, some_key, bytes,
-                                  {.kernel = find_kernel(Dtype::float64, sum),
-                                   .element_bytes = 8,
-                                   .local = bytes.data()});
+    const auto received = receive(
+        *right_, some_key, bytes,
+        {.kernel = find_kernel(Dtype::float64, sum), .element_bytes = 8, .local = bytes.data()});
     const std::uint32_t number = accepted(some_key, 80);
-    write({.kind = FrameKind::data, .key = {.stream = 1, .sequence = number, .tag = 0}, .length = 3},
-          numbered(3, 1));
+    write(
+        {.kind = FrameKind::data, .key = {.stream = 1, .sequence = number, .tag = 0}, .length = 3},
+        numbered(3, 1));
     EXPECT_TRUE(lost_with("a part of an element"));
 }
 
@@ -215,17 +215,19 @@ TEST_P(LinkMalformed, RandomFramesDoNoHarm) {
     for (int i = 0; i < 400 && right_->listener.lost.empty(); ++i) {
         const auto kind = static_cast<FrameKind>(1 + dice() % 7);
         const std::size_t bytes = dice() % 100;
-        Envelope envelope{.kind = kind,
-                          .key = {.stream = static_cast<std::uint32_t>(dice() % 3),
-                                  .sequence = static_cast<std::uint32_t>(dice() % 4 + (dice() % 2 << 20)),
-                                  .tag = static_cast<std::int32_t>(dice() % 3) - 1},
-                          .fingerprint = usual + dice() % 2,
-                          .length = bytes};
+        Envelope envelope{
+            .kind = kind,
+            .key = {.stream = static_cast<std::uint32_t>(dice() % 3),
+                    .sequence = static_cast<std::uint32_t>(dice() % 4 + (dice() % 2 << 20)),
+                    .tag = static_cast<std::int32_t>(dice() % 3) - 1},
+            .fingerprint = usual + dice() % 2,
+            .length = bytes};
         std::vector<std::byte> rest = numbered(body_bytes(kind) + bytes, dice());
         write(envelope, rest);
         while (!wire_->peek(1).empty()) wire_->consume(wire_->peek(1).size());
     }
-    for (int i = 0; i < 20; ++i) write({.kind = static_cast<FrameKind>(dice())}, numbered(90, dice()));
+    for (int i = 0; i < 20; ++i)
+        write({.kind = static_cast<FrameKind>(dice())}, numbered(90, dice()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, LinkMalformed, testing::Values("pipe", "shm", "tcp"),

@@ -207,8 +207,7 @@ public:
 
 private:
     [[nodiscard]] std::unique_ptr<LinkEnd> make_end(std::size_t rank, int peer, bool staged) {
-        Connection& connection =
-            ranks_[rank]->connections.peers[static_cast<std::size_t>(peer)];
+        Connection& connection = ranks_[rank]->connections.peers[static_cast<std::size_t>(peer)];
         return std::make_unique<LinkEnd>(peer, std::move(connection.wire),
                                          staged ? nullptr : std::move(connection.memory));
     }
@@ -247,9 +246,9 @@ protected:
     LinkPair pair{GetParam()};
 };
 
-#define TRIREME_INSTANTIATE_LINK_SUITE()                                                    \
-    INSTANTIATE_TEST_SUITE_P(Each, LinkConformance,                                         \
-                             testing::Values("self", "pipe", "shm", "shm_staged", "tcp"),   \
+#define TRIREME_INSTANTIATE_LINK_SUITE()                                                  \
+    INSTANTIATE_TEST_SUITE_P(Each, LinkConformance,                                       \
+                             testing::Values("self", "pipe", "shm", "shm_staged", "tcp"), \
                              [](const auto& suite_info) { return suite_info.param; })
 
 }  // namespace trireme::test

@@ -34,8 +34,7 @@ TEST_P(LinkConformance, UnawaitedSendsStayBoundedAndAllArrive) {
     ASSERT_TRUE(pair.until_done(receive(pair.right(), empty, {})));
     for (std::uint32_t i = 0; i < count; ++i) {
         std::vector<std::byte> target(bytes);
-        const auto received =
-            receive(pair.right(), {.stream = 1, .sequence = i, .tag = 0}, target);
+        const auto received = receive(pair.right(), {.stream = 1, .sequence = i, .tag = 0}, target);
         ASSERT_TRUE(pair.until_done(received)) << i;
         ASSERT_EQ(target, data) << i;
     }
@@ -75,7 +74,8 @@ TEST_P(LinkConformance, RandomTraffic) {
     std::mt19937 dice(seed);
     const auto below = [&](std::size_t limit) { return dice() % limit; };
 
-    // A message is known by its number: both sides start theirs in random order and at random times.
+    // A message is known by its number: both sides start theirs in random order and at random
+    // times.
     struct Exchange {
         std::vector<std::byte> data;
         std::vector<std::byte> target;

@@ -69,6 +69,7 @@ int run_rank(const Options& options) {
         return run_checks(options, world);
     } catch (const UsageError& error) {
         if (world.rank() == 0) fmt::print(stderr, "trireme verify: {}\n", error.what());
+        world.group().barrier();  // the launcher ends all ranks when the first one leaves
         return exit_usage;
     } catch (const std::exception& error) {
         fmt::print(stderr, "rank {}: {}\n", world.rank(), error.what());
