@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Trireme)
 
-set(torch_headers "trireme/(torch\\.h|torch/|parallel)")
+set(torch_headers "trireme/(torch\\.h|torch/|autograd\\.h|parallel)")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     COMPONENT core FILES_MATCHING PATTERN "*.h" REGEX "${torch_headers}" EXCLUDE)
 install(TARGETS trireme EXPORT TriremeTargets COMPONENT core)
@@ -12,7 +12,7 @@ install(EXPORT TriremeTargets NAMESPACE Trireme:: DESTINATION ${package_dir} COM
 
 if(TRIREME_HAS_TORCH)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        COMPONENT torch FILES_MATCHING PATTERN "trireme/torch*.h" PATTERN "trireme/parallel*")
+        COMPONENT torch FILES_MATCHING PATTERN "trireme/torch*.h" PATTERN "trireme/autograd.h" PATTERN "trireme/parallel*")
     install(TARGETS trireme_torch EXPORT TriremeTorchTargets COMPONENT torch)
     install(EXPORT TriremeTorchTargets NAMESPACE Trireme:: DESTINATION ${package_dir}
         COMPONENT torch)

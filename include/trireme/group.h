@@ -114,11 +114,13 @@ public:
     /// torch.distributed.gather, MPI_Gather.
     template <OperandLike In, WritableOperand Out>
     void gather(In&& in, Out&& out, Root root, Site site = Site::current()) const {
-        from_to(rooted(OpKind::gather, root, site), in, out);
+        const Op op = rooted(OpKind::gather, root, site);
+        root.rank == rank() ? from_to(op, in, out) : from(op, in);
     }
     template <OperandLike In, WritableOperand Out>
     Work gather_async(In&& in, Out&& out, Root root, Site site = Site::current()) const {
-        return from_to_async(rooted(OpKind::gather, root, site), in, out);
+        const Op op = rooted(OpKind::gather, root, site);
+        return root.rank == rank() ? from_to_async(op, in, out) : from_async(op, in);
     }
 
     /// Slice r of `root`'s `in`, which has n times `out`'s count, to each rank r; `in` is not
@@ -126,11 +128,13 @@ public:
     /// torch.distributed.scatter, MPI_Scatter.
     template <OperandLike In, WritableOperand Out>
     void scatter(In&& in, Out&& out, Root root, Site site = Site::current()) const {
-        from_to(rooted(OpKind::scatter, root, site), in, out);
+        const Op op = rooted(OpKind::scatter, root, site);
+        root.rank == rank() ? from_to(op, in, out) : to(op, out);
     }
     template <OperandLike In, WritableOperand Out>
     Work scatter_async(In&& in, Out&& out, Root root, Site site = Site::current()) const {
-        return from_to_async(rooted(OpKind::scatter, root, site), in, out);
+        const Op op = rooted(OpKind::scatter, root, site);
+        return root.rank == rank() ? from_to_async(op, in, out) : to_async(op, out);
     }
 
     /// Rank r gets slice r of the reduction of all ranks' `in`, which has n times `out`'s count.
@@ -171,31 +175,22 @@ public:
     /// torch.distributed.send, MPI_Send.
     template <OperandLike X>
     void send(X&& data, Peer peer, Tag tag = default_tag, Site site = Site::current()) const {
-        const Operand x = make_operand(data, Access::read, Hold::call);
-        Op op = to_peer(OpKind::send, peer, tag, site);
-        op.in = {&x.buffer, 1};
-        run(op);
+        from(to_peer(OpKind::send, peer, tag, site), data);
     }
     template <OperandLike X>
     Work send_async(X&& data, Peer peer, Tag tag = default_tag, Site site = Site::current()) const {
-        return start(to_peer(OpKind::send, peer, tag, site),
-                     make_operand(data, Access::read, Hold::work), std::nullopt);
+        return from_async(to_peer(OpKind::send, peer, tag, site), data);
     }
 
     /// Receives into `data`, whose count and dtype must be those of the matching send.
     /// torch.distributed.recv, MPI_Recv.
     template <WritableOperand X>
     void recv(X&& data, Peer peer, Tag tag = default_tag, Site site = Site::current()) const {
-        const Operand x = make_operand(data, Access::write, Hold::call);
-        Op op = to_peer(OpKind::recv, peer, tag, site);
-        op.out = {&x.buffer, 1};
-        run(op);
-        x.finish();
+        to(to_peer(OpKind::recv, peer, tag, site), data);
     }
     template <WritableOperand X>
     Work recv_async(X&& data, Peer peer, Tag tag = default_tag, Site site = Site::current()) const {
-        return start(to_peer(OpKind::recv, peer, tag, site), std::nullopt,
-                     make_operand(data, Access::write, Hold::work));
+        return to_async(to_peer(OpKind::recv, peer, tag, site), data);
     }
 
     /// Sends a tensor together with its shape and dtype; `recv_tensor` on the other side makes it.
@@ -251,6 +246,28 @@ private:
     Work from_to_async(const Op& op, In& in, Out& out) const {
         return start(op, make_operand(in, Access::read, Hold::work),
                      make_operand(out, Access::write, Hold::work));
+    }
+
+    template <class In>
+    void from(Op op, In& in) const {
+        const Operand source = make_operand(in, Access::read, Hold::call);
+        op.in = {&source.buffer, 1};
+        run(op);
+    }
+    template <class In>
+    Work from_async(const Op& op, In& in) const {
+        return start(op, make_operand(in, Access::read, Hold::work), std::nullopt);
+    }
+    template <class Out>
+    void to(Op op, Out& out) const {
+        const Operand target = make_operand(out, Access::write, Hold::call);
+        op.out = {&target.buffer, 1};
+        run(op);
+        target.finish();
+    }
+    template <class Out>
+    Work to_async(const Op& op, Out& out) const {
+        return start(op, std::nullopt, make_operand(out, Access::write, Hold::work));
     }
 
     std::shared_ptr<GroupState> state_;

@@ -81,13 +81,23 @@ void GroupState::number(OpRecord& record) {
     }
 }
 
-void GroupState::fail(const Error& error, bool tell) {
+void GroupState::fail(const Error& error, bool tell) { fail_all(error, tell ? &error : nullptr); }
+
+void GroupState::fail_reported(int by, const Error& error) {
+    // Passed on, though whoever found it told everybody: this rank may leave the world now, and its
+    // goodbye must not overtake the reason.
+    fail_all(Error(error.code(), fmt::format("{} (reported by rank {})", error.what(), by),
+                   error.ranks()),
+             &error);
+}
+
+void GroupState::fail_all(const Error& error, const Error* told) {
     if (failure_) return;
     failure_ = error;
     const std::exception_ptr shared = std::make_exception_ptr(error);
     for (Link* link : links_) {
         link->fail_stream(stream(), shared);
-        if (tell && link->peer() != world_rank()) link->send_abort(stream(), error);
+        if (told != nullptr && link->peer() != world_rank()) link->send_abort(stream(), *told);
     }
 }
 

@@ -74,6 +74,9 @@ public:
     /// `error`; `tell`: the other members are told.
     void fail(const Error& error, bool tell);
 
+    /// Fails the group because another member says that it has failed.
+    void fail_reported(int by, const Error& error);
+
     /// Fails the group because of something outside it, naming what it was doing, and tells the
     /// other members.
     void fail_under_way(const Error& cause);
@@ -100,6 +103,8 @@ private:
     std::array<OpRecord, remembered> last_;                           // by number
     std::map<std::tuple<OpKind, int, int>, std::uint64_t> messages_;  // by direction, peer, tag
     std::vector<Operation*> under_way_;
+    void fail_all(const Error& error, const Error* told);
+
     std::optional<Error> failure_;
 };
 

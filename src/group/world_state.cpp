@@ -159,10 +159,7 @@ void WorldState::leave(GroupState& group) noexcept {
 
 void WorldState::stream_failed(int peer, std::uint32_t stream, const Error& error) {
     if (const auto found = groups_.find(stream); found != groups_.end()) {
-        found->second->fail(
-            Error(error.code(), fmt::format("{} (reported by rank {})", error.what(), peer),
-                  error.ranks()),
-            false);
+        found->second->fail_reported(peer, error);
     } else if (!retired(stream)) {
         early_failures_.emplace(stream, error);
     }

@@ -62,7 +62,7 @@ public:
     void close() noexcept {
         std::error_code ignored;
         ::shutdown(acceptor_.native_handle(), SHUT_RDWR);  // as for sessions
-        static_cast<void>(acceptor_.close(ignored));
+        acceptor_.close(ignored);
         timer_.cancel();
     }
 
@@ -193,7 +193,7 @@ TcpStoreServer::TcpStoreServer(const std::string& address, std::uint16_t port)
 TcpStoreServer::~TcpStoreServer() {
     if (impl_->pid != ::getpid()) {
         // In a forked child: the thread is not here, and the sockets are the parent's to shut.
-        static_cast<void>(impl_.release());
+        [[maybe_unused]] const Impl* const of_the_parent = impl_.release();
         return;
     }
     asio::post(impl_->io, [this] { impl_->close_all(); });

@@ -88,8 +88,8 @@ void TcpSession::close() noexcept {
     free_time();
     std::error_code ignored;
     // Ends the connection even if a forked child holds a copy of the descriptor.
-    static_cast<void>(socket_.shutdown(Tcp::socket::shutdown_both, ignored));
-    static_cast<void>(socket_.close(ignored));
+    socket_.shutdown(Tcp::socket::shutdown_both, ignored);
+    socket_.close(ignored);
     hub_.sessions.erase(this);  // the last statement: the session may end here
 }
 

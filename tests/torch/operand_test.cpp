@@ -223,12 +223,13 @@ TEST(Shapes, NoDimensionAndNoElement) {
         EXPECT_EQ(scalar.item<float>(), 6);
         EXPECT_EQ(scalar.dim(), 0);
 
-        for (const at::IntArrayRef sizes : {at::IntArrayRef{0}, at::IntArrayRef{1, 0, 2}}) {
+        for (const std::vector<std::int64_t>& sizes :
+             {std::vector<std::int64_t>{0}, std::vector<std::int64_t>{1, 0, 2}}) {
             const at::Tensor empty = at::empty(sizes);
             group.all_reduce(empty);
             group.broadcast(empty, Root{2});
             group.all_gather(empty, at::empty({0}));
-            EXPECT_EQ(empty.sizes(), sizes);
+            EXPECT_EQ(empty.sizes().vec(), sizes);
         }
         const at::Tensor after = count_from(group.rank(), {2});
         group.all_reduce(after, max);
