@@ -54,9 +54,11 @@ elseif(NOT TRIREME_CCACHE_PROGRAM)
 elseif(CMAKE_CXX_COMPILER_LAUNCHER)
     trireme_part(ccache off "another launcher is set: ${CMAKE_CXX_COMPILER_LAUNCHER}")
 else()
-    # Precompiled headers are cached only when told so; the time macros in them do not matter.
+    # Precompiled headers are cached only when told so; the time macros in them do not matter. Paths
+    # count from the source folder, so that a second clone finds what the first has compiled.
     set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-        CCACHE_SLOPPINESS=pch_defines,time_macros ${TRIREME_CCACHE_PROGRAM})
+        CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+        CCACHE_NOHASHDIR=1 ${TRIREME_CCACHE_PROGRAM})
     trireme_part(ccache on "${TRIREME_CCACHE_PROGRAM}")
 endif()
 # What ccache needs in order to see through a precompiled header.

@@ -73,8 +73,8 @@ public:
 /// memory and only their own connection.
 class TcpStoreServer {
 public:
-    /// Listens on `address`; port 0 lets the kernel pick one. Throws at once, with host and port,
-    /// where the port is taken.
+    /// Listens on `address`, or on all addresses if it is empty; port 0 lets the kernel pick one.
+    /// Throws at once, with host and port, where the port is taken.
     explicit TcpStoreServer(const std::string& address = "127.0.0.1", std::uint16_t port = 0);
     TcpStoreServer(const TcpStoreServer&) = delete;
     TcpStoreServer& operator=(const TcpStoreServer&) = delete;

@@ -113,8 +113,8 @@ inline auto Task::promise_type::await_transform(Task&& child) const noexcept {
             child.resume();
             return child.done();
         }
-        void await_suspend(std::coroutine_handle<> parent) const noexcept {
-            child.promise().parent = parent;
+        void await_suspend(std::coroutine_handle<> waiter) const noexcept {
+            child.promise().parent = waiter;
         }
         void await_resume() const {
             if (child.promise().error) std::rethrow_exception(child.promise().error);

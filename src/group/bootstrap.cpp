@@ -36,7 +36,7 @@ std::shared_ptr<ShmInbox> make_inbox(const Context& context) {
 }
 
 void connect_others(Context& context, const std::string& address, std::vector<Connection>& peers) {
-    store::UniqueFd unix_listener;
+    UniqueFd unix_listener;
     TcpListener tcp_listener;
     Entry entry;
     if (context.inbox) {
@@ -92,7 +92,7 @@ std::string local_address_towards(const std::string& host) {
     constexpr std::uint16_t any_port = 9;  // nothing is sent there
     for (const store::Address& address :
          store::resolve({store::without_brackets(host), any_port}).addresses) {
-        const store::UniqueFd socket(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+        const UniqueFd socket(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
         if (!socket || ::connect(socket.get(), address.get(), address.size) != 0) continue;
         const std::string text = store::local_address(socket.get()).text();
         return store::without_brackets(text.substr(0, text.rfind(':')));

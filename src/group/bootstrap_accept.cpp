@@ -26,18 +26,18 @@ constexpr std::size_t most_strangers = 256;
 
 /// Somebody who has connected and not yet said who it is.
 struct Stranger {
-    store::UniqueFd socket;
+    UniqueFd socket;
     bool is_unix;
     Clock::time_point until;
     Hello hello{};
     std::size_t bytes = 0;
-    std::vector<store::UniqueFd> descriptors{};
+    std::vector<UniqueFd> descriptors{};
 };
 
 class Acceptor {
 public:
-    Acceptor(const Context& context, const store::UniqueFd& unix_listener,
-             const store::UniqueFd& tcp_listener, std::vector<Connection>& peers)
+    Acceptor(const Context& context, const UniqueFd& unix_listener, const UniqueFd& tcp_listener,
+             std::vector<Connection>& peers)
         : context_(context),
           unix_listener_(unix_listener.get()),
           tcp_listener_(tcp_listener.get()),
@@ -89,7 +89,7 @@ private:
 
     void admit(int listener, bool is_unix) {
         for (;;) {
-            store::UniqueFd socket = accept_from(listener, context_.size);
+            UniqueFd socket = accept_from(listener, context_.size);
             if (!socket) return;
             if (is_unix && !same_user(socket.get())) continue;
             if (strangers_.size() == most_strangers) strangers_.pop_front();
@@ -141,8 +141,8 @@ private:
 
 }  // namespace
 
-void accept_higher(const Context& context, const store::UniqueFd& unix_listener,
-                   const store::UniqueFd& tcp_listener, std::vector<Connection>& peers) {
+void accept_higher(const Context& context, const UniqueFd& unix_listener,
+                   const UniqueFd& tcp_listener, std::vector<Connection>& peers) {
     Acceptor(context, unix_listener, tcp_listener, peers).run();
 }
 

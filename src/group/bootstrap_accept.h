@@ -7,7 +7,7 @@
 namespace trireme::bootstrap {
 
 /// Accepts the higher ranks and fills their places in `peers`. Either listener may be none.
-void accept_higher(const Context& context, const store::UniqueFd& unix_listener,
-                   const store::UniqueFd& tcp_listener, std::vector<Connection>& peers);
+void accept_higher(const Context& context, const UniqueFd& unix_listener,
+                   const UniqueFd& tcp_listener, std::vector<Connection>& peers);
 
 }  // namespace trireme::bootstrap

@@ -28,9 +28,9 @@ bool receive_answer(const Context& context, int socket, Hello& answer) {
 }
 
 // One try at one address; where it fails, `problem` says why.
-store::UniqueFd try_address(const Context& context, int peer, const store::Address& address,
-                            std::string& problem) {
-    store::UniqueFd socket = start_connect(address);
+UniqueFd try_address(const Context& context, int peer, const store::Address& address,
+                     std::string& problem) {
+    UniqueFd socket = start_connect(address);
     int error = socket ? 0 : errno;
     if (error == EMFILE || error == ENFILE) {
         throw_system("cannot connect to another rank", error, context.size);
@@ -64,7 +64,7 @@ Connection connect_tcp(const Context& context, int peer) {
         const store::Resolved resolved = store::resolve(endpoint);
         if (resolved.addresses.empty()) problem = resolved.error;
         for (const store::Address& address : resolved.addresses) {
-            store::UniqueFd socket = try_address(context, peer, address, problem);
+            UniqueFd socket = try_address(context, peer, address, problem);
             if (socket) return {std::make_unique<TcpWire>(std::move(socket)), nullptr};
         }
         if (context.late()) break;

@@ -42,7 +42,7 @@ bool send_hello(int socket, const Hello& hello, const std::vector<int>& descript
     return ::sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(copy));
 }
 
-Received receive_hello(int socket, Hello& hello, std::vector<store::UniqueFd>& descriptors) {
+Received receive_hello(int socket, Hello& hello, std::vector<UniqueFd>& descriptors) {
     iovec content{&hello, sizeof(hello)};
     Control control;
     msghdr message{};

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/unique_fd.h"
 #include "link/shm/layout.h"
-#include "store/unique_fd.h"
 
 namespace trireme::bootstrap {
 
@@ -30,8 +30,7 @@ enum class Received { complete, partly, failed };
                               const std::vector<int>& descriptors = {}) noexcept;
 
 /// Receives a hello from a Unix socket, and the descriptors that came along.
-[[nodiscard]] Received receive_hello(int socket, Hello& hello,
-                                     std::vector<store::UniqueFd>& descriptors);
+[[nodiscard]] Received receive_hello(int socket, Hello& hello, std::vector<UniqueFd>& descriptors);
 
 /// Receives the bytes of a hello from a TCP socket, of which `bytes` are there already. Fails as
 /// soon as what arrives cannot be one.

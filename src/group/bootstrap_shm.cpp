@@ -21,7 +21,7 @@ namespace {
 struct Trial {
     shm::PeerInbox inbox;
     shm::PeerProcess process;
-    store::UniqueFd doorbell;
+    UniqueFd doorbell;
     bool memory_works;
 };
 
@@ -35,8 +35,8 @@ bool can_read(const shm::PeerProcess& process, const Hello& theirs) noexcept {
     return bytes == static_cast<ssize_t>(found.size()) && found == theirs.token;
 }
 
-Trial try_out(const Context& context, store::UniqueFd socket, const Hello& theirs,
-              std::vector<store::UniqueFd> descriptors, std::string& problem) {
+Trial try_out(const Context& context, UniqueFd socket, const Hello& theirs,
+              std::vector<UniqueFd> descriptors, std::string& problem) {
     descriptors.resize(2);
     shm::PeerInbox inbox(descriptors[0], context.rank, context.size, context.token, problem);
     shm::PeerProcess process(std::move(socket));
@@ -44,7 +44,7 @@ Trial try_out(const Context& context, store::UniqueFd socket, const Hello& their
     return {std::move(inbox), std::move(process), std::move(descriptors[1]), memory_works};
 }
 
-bool enough(const Context& context, const std::vector<store::UniqueFd>& descriptors) {
+bool enough(const Context& context, const std::vector<UniqueFd>& descriptors) {
     // The kernel drops what the limit has no room for.
     if (descriptors.size() < 2) {
         throw_system("cannot receive the descriptors of another rank", EMFILE, context.size);
@@ -81,7 +81,7 @@ std::optional<Connection> connect_shm(const Context& context, int peer, std::str
     const std::string& name = context.entries[static_cast<std::size_t>(peer)].unix_name;
     for (int tries = 0;; context.pause(tries++)) {
         if (context.late()) throw_silent(context, peer);
-        store::UniqueFd socket = connect_unix(name);
+        UniqueFd socket = connect_unix(name);
         if (!socket) {
             const int error = errno;
             if (error == EMFILE || error == ENFILE) {
@@ -99,7 +99,7 @@ std::optional<Connection> connect_shm(const Context& context, int peer, std::str
             return std::nullopt;
         }
         Hello theirs;
-        std::vector<store::UniqueFd> descriptors;
+        std::vector<UniqueFd> descriptors;
         if (!send_hello(socket.get(), context.hello(),
                         {context.inbox->descriptor(), context.doorbell})) {
             continue;
@@ -121,9 +121,8 @@ std::optional<Connection> connect_shm(const Context& context, int peer, std::str
     }
 }
 
-std::optional<Connection> accept_shm(const Context& context, store::UniqueFd socket,
-                                     const Hello& theirs, std::vector<store::UniqueFd> descriptors,
-                                     std::string& problem) {
+std::optional<Connection> accept_shm(const Context& context, UniqueFd socket, const Hello& theirs,
+                                     std::vector<UniqueFd> descriptors, std::string& problem) {
     if (!enough(context, descriptors)) return std::nullopt;
     const int fd = socket.get();
     Trial trial = try_out(context, std::move(socket), theirs, std::move(descriptors), problem);
@@ -131,7 +130,7 @@ std::optional<Connection> accept_shm(const Context& context, store::UniqueFd soc
     if (!send_hello(fd, mine, {context.inbox->descriptor(), context.doorbell})) return std::nullopt;
     if (!context.await(fd, POLLIN)) throw_silent(context, theirs.rank);
     Hello findings;
-    std::vector<store::UniqueFd> none;
+    std::vector<UniqueFd> none;
     if (receive_hello(fd, findings, none) != Received::complete || !context.is_ours(findings)) {
         return std::nullopt;
     }

@@ -15,9 +15,9 @@ namespace trireme::bootstrap {
 
 /// Goes on with a rank that has said hello over a Unix socket. As above; a peer that is gone before
 /// the end is nothing, too: it will try again.
-[[nodiscard]] std::optional<Connection> accept_shm(const Context& context, store::UniqueFd socket,
+[[nodiscard]] std::optional<Connection> accept_shm(const Context& context, UniqueFd socket,
                                                    const Hello& theirs,
-                                                   std::vector<store::UniqueFd> descriptors,
+                                                   std::vector<UniqueFd> descriptors,
                                                    std::string& problem);
 
 /// The error of a pair that must share memory and cannot.

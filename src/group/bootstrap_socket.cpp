@@ -20,7 +20,6 @@ namespace trireme::bootstrap {
 namespace {
 
 using store::Address;
-using store::UniqueFd;
 
 constexpr int backlog = 4096;  // the kernel cuts it to net.core.somaxconn
 

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <string>
 
+#include "core/unique_fd.h"
 #include "store/endpoint.h"
-#include "store/unique_fd.h"
 
 /// The sockets of the bootstrap: all close-on-exec and non-blocking.
 namespace trireme::bootstrap {
@@ -20,24 +20,24 @@ inline constexpr int descriptors_per_peer = 4;
 void make_room_for_descriptors(int size) noexcept;
 
 /// Listens on the abstract Unix socket `name`, for messages that keep their bounds.
-[[nodiscard]] store::UniqueFd listen_unix(const std::string& name, int size);
+[[nodiscard]] UniqueFd listen_unix(const std::string& name, int size);
 /// Connects to it; false with `errno` where it does not answer at once.
-[[nodiscard]] store::UniqueFd connect_unix(const std::string& name);
+[[nodiscard]] UniqueFd connect_unix(const std::string& name);
 
 struct TcpListener {
-    store::UniqueFd socket;
+    UniqueFd socket;
     store::Endpoint endpoint;  ///< where others reach it
 };
 /// Listens on a free port of `host`; on all addresses where `host` is that of a router in front of
 /// this one.
 [[nodiscard]] TcpListener listen_tcp(const std::string& host, int size);
 /// Begins to connect; false with `errno` where that fails at once.
-[[nodiscard]] store::UniqueFd start_connect(const store::Address& address);
+[[nodiscard]] UniqueFd start_connect(const store::Address& address);
 /// The outcome of a connect that has ended: 0 or an errno.
 [[nodiscard]] int outcome(int socket) noexcept;
 
 /// The next one in the queue; false where there is none. Throws where descriptors ran out.
-[[nodiscard]] store::UniqueFd accept_from(int listener, int size);
+[[nodiscard]] UniqueFd accept_from(int listener, int size);
 
 /// Whether the process behind a Unix socket belongs to this user.
 [[nodiscard]] bool same_user(int socket) noexcept;

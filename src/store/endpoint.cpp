@@ -10,7 +10,7 @@
 #include <cstring>
 #include <memory>
 
-#include "store/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace trireme::store {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/unique_fd.h"
 #include "store/deadline.h"
 #include "store/table.h"
-#include "store/unique_fd.h"
 
 namespace trireme::store {
 

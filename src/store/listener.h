@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "core/unique_fd.h"
 #include "store/endpoint.h"
-#include "store/unique_fd.h"
 
 namespace trireme::store {
 

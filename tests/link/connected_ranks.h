@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/unique_fd.h"
 #include "group/bootstrap.h"
-#include "store/unique_fd.h"
 #include "trireme/error.h"
 
 namespace trireme::test {
@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 /// One rank that is connected to all others, without an engine.
 struct ConnectedRank {
-    store::UniqueFd doorbell{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    UniqueFd doorbell{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     Connections connections;
     std::exception_ptr error;
 

@@ -7,14 +7,12 @@
 
 #include <memory>
 
+#include "core/unique_fd.h"
 #include "store/listener.h"
 #include "store/support.h"
-#include "store/unique_fd.h"
 
 namespace trireme::test {
 namespace {
-
-using store::UniqueFd;
 
 std::uint16_t free_port() { return TcpStoreServer().port(); }
 

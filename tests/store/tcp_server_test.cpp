@@ -12,15 +12,13 @@
 #include <optional>
 #include <random>
 
+#include "core/unique_fd.h"
 #include "store/listener.h"
 #include "store/protocol.h"
 #include "store/support.h"
-#include "store/unique_fd.h"
 
 namespace trireme::test {
 namespace {
-
-using store::UniqueFd;
 
 /// A plain socket to the server, for what no client would send.
 UniqueFd stranger(std::uint16_t port) {

@@ -13,8 +13,8 @@
 
 #include <dirent.h>
 
+#include "core/unique_fd.h"
 #include "failure.h"
-#include "unique_fd.h"
 
 namespace trireme::tool {
 namespace {

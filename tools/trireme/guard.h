@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace trireme::tool {
 

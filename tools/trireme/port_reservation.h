@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace trireme::tool {
 

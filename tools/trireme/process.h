@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace trireme::tool {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace trireme::tool {
 

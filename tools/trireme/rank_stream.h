@@ -8,10 +8,10 @@
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 
+#include "core/unique_fd.h"
 #include "line_printer.h"
 #include "line_splitter.h"
 #include "rank_log.h"
-#include "unique_fd.h"
 
 namespace trireme::tool {
 

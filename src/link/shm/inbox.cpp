@@ -58,7 +58,7 @@ Mapping::~Mapping() {
     if (data_ != nullptr) ::munmap(data_, bytes_);
 }
 
-PeerInbox::PeerInbox(const store::UniqueFd& descriptor, int rank, int ranks, const Token& token,
+PeerInbox::PeerInbox(const UniqueFd& descriptor, int rank, int ranks, const Token& token,
                      std::string& problem) {
     const std::string found = map(descriptor.get(), rank, ranks, token);
     valid_ = found.empty();
@@ -96,7 +96,7 @@ std::string PeerInbox::map(int descriptor, int rank, int ranks, const Token& tok
 
 ShmInbox::ShmInbox(int ranks) {
     const std::size_t bytes = shm::region_offset(static_cast<std::size_t>(ranks));
-    descriptor_ = store::UniqueFd(create());
+    descriptor_ = UniqueFd(create());
     if (!descriptor_) fail("memfd_create", bytes);
     if (::ftruncate(descriptor(), static_cast<off_t>(bytes)) != 0) fail("ftruncate", bytes);
     if (::fcntl(descriptor(), F_ADD_SEALS, seals) != 0) fail("F_ADD_SEALS", bytes);

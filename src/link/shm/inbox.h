@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "core/unique_fd.h"
 #include "link/shm/layout.h"
-#include "store/unique_fd.h"
 
 namespace trireme {
 
@@ -34,7 +34,7 @@ class PeerInbox {
 public:
     /// Maps the part that `rank` writes. Where the descriptor is not the inbox of a rank of this
     /// world, or cannot be mapped, the result is false and `problem` says why.
-    PeerInbox(const store::UniqueFd& descriptor, int rank, int ranks, const Token& token,
+    PeerInbox(const UniqueFd& descriptor, int rank, int ranks, const Token& token,
               std::string& problem);
     PeerInbox(PeerInbox&&) noexcept = default;
     PeerInbox& operator=(PeerInbox&&) noexcept = default;
@@ -88,7 +88,7 @@ private:
         return *reinterpret_cast<shm::Header*>(mapping_.data());
     }
 
-    store::UniqueFd descriptor_;
+    UniqueFd descriptor_;
     shm::Mapping mapping_;
 };
 

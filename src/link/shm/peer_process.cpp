@@ -33,15 +33,15 @@ pid_t pid_behind(int socket) noexcept {
 
 // From the socket (Linux 6.5), where no other process can have got the number meanwhile, or by
 // number (Linux 5.3).
-store::UniqueFd descriptor_of(int socket, pid_t pid) noexcept {
+UniqueFd descriptor_of(int socket, pid_t pid) noexcept {
     int fd = -1;
     socklen_t size = sizeof(fd);
-    if (::getsockopt(socket, SOL_SOCKET, so_peerpidfd, &fd, &size) == 0) return store::UniqueFd(fd);
-    return store::UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0U)));
+    if (::getsockopt(socket, SOL_SOCKET, so_peerpidfd, &fd, &size) == 0) return UniqueFd(fd);
+    return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0U)));
 }
 
-store::UniqueFd epoll_of(int first, int second) noexcept {
-    store::UniqueFd both(::epoll_create1(EPOLL_CLOEXEC));
+UniqueFd epoll_of(int first, int second) noexcept {
+    UniqueFd both(::epoll_create1(EPOLL_CLOEXEC));
     for (const int fd : {first, second}) {
         epoll_event event{};
         event.events = EPOLLIN | EPOLLRDHUP;
@@ -61,7 +61,7 @@ bool readable(int fd, int timeout_ms) noexcept {
 
 }  // namespace
 
-PeerProcess::PeerProcess(store::UniqueFd socket) noexcept : socket_(std::move(socket)) {
+PeerProcess::PeerProcess(UniqueFd socket) noexcept : socket_(std::move(socket)) {
     pid_ = pid_behind(socket_.get());
     if (pid_ <= 0 || same()) return;
     process_ = descriptor_of(socket_.get(), pid_);

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "store/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace trireme::shm {
 
@@ -16,7 +16,7 @@ namespace trireme::shm {
 /// a thread of this process.
 class PeerProcess {
 public:
-    explicit PeerProcess(store::UniqueFd socket) noexcept;
+    explicit PeerProcess(UniqueFd socket) noexcept;
 
     /// 0 where it cannot be seen from here.
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
@@ -45,9 +45,9 @@ public:
     void hang_up() noexcept;
 
 private:
-    store::UniqueFd socket_;
-    store::UniqueFd process_;
-    store::UniqueFd both_;  // an epoll of the two above
+    UniqueFd socket_;
+    UniqueFd process_;
+    UniqueFd both_;  // an epoll of the two above
     pid_t pid_ = 0;
     bool gone_ = false;
     bool dead_ = false;

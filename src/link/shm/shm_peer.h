@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "core/unique_fd.h"
 #include "link/shm/inbox.h"
 #include "link/shm/peer_process.h"
-#include "store/unique_fd.h"
 
 namespace trireme {
 
@@ -13,7 +13,7 @@ struct ShmPeer {
     int rank;
     shm::PeerInbox inbox;
     shm::PeerProcess process;
-    store::UniqueFd doorbell;
+    UniqueFd doorbell;
 
     /// Wakes the peer if it sleeps. To be called after the store that it shall see; the sleeper's
     /// membarrier, after it set its flag, stands in for a fence between that store and this load.

@@ -16,6 +16,8 @@ public:
     ~ShmWire() override;
 
     [[nodiscard]] std::string_view transport() const noexcept override { return "shm"; }
+    /// Above this a read of the peer's memory, a system call and two short messages, should cost
+    /// less than copying twice; and a few such messages fit into the ring.
     [[nodiscard]] std::size_t eager_limit() const noexcept override { return 8 << 10; }
     [[nodiscard]] std::size_t write(ConstBytes head, ConstBytes body) noexcept override;
     [[nodiscard]] ConstBytes peek(std::size_t want) noexcept override;

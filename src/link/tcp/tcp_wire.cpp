@@ -28,7 +28,7 @@ iovec piece(ConstBytes bytes) noexcept {
 
 }  // namespace
 
-TcpWire::TcpWire(store::UniqueFd socket) : socket_(std::move(socket)), received_(buffer_bytes) {
+TcpWire::TcpWire(UniqueFd socket) : socket_(std::move(socket)), received_(buffer_bytes) {
     const int fd = socket_.get();
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
     set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);

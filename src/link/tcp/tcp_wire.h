@@ -3,9 +3,9 @@
 #include <array>
 #include <string>
 
+#include "core/unique_fd.h"
 #include "link/byte_queue.h"
 #include "link/wire.h"
-#include "store/unique_fd.h"
 
 namespace trireme {
 
@@ -16,7 +16,7 @@ namespace trireme {
 class TcpWire final : public Wire {
 public:
     /// Makes the socket non-blocking and switches Nagle's algorithm off.
-    explicit TcpWire(store::UniqueFd socket);
+    explicit TcpWire(UniqueFd socket);
 
     [[nodiscard]] std::string_view transport() const noexcept override { return "tcp"; }
     /// Below this a message costs less in the receiver's memory than a second trip, 8 µs at best.
@@ -39,7 +39,7 @@ private:
     void end_writing() noexcept;
     [[nodiscard]] std::size_t receive(Bytes target) noexcept;
 
-    store::UniqueFd socket_;
+    UniqueFd socket_;
     ByteQueue received_;
     std::array<std::byte, 128> rest_{};  // of a head that the socket took only a part of
     std::size_t rest_bytes_ = 0;

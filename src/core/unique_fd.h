@@ -4,9 +4,9 @@
 
 #include <utility>
 
-namespace trireme::store {
+namespace trireme {
 
-/// Owns a file descriptor.
+/// A file descriptor with one owner, who closes it.
 class UniqueFd {
 public:
     UniqueFd() = default;
@@ -36,4 +36,4 @@ private:
     int fd_ = -1;
 };
 
-}  // namespace trireme::store
+}  // namespace trireme
