@@ -69,6 +69,11 @@ Engine::~Engine() {
 
 void Engine::stop() {
     if (!control_) return;
+    if (after_fork()) {
+        // The thread did not come along; joining what is not there would hang.
+        new std::shared_ptr<Control>(std::move(control_));  // NOLINT: left to the process's end
+        return;
+    }
     control_->detach(*this);
     control_.reset();
 }

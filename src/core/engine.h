@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/block_pool.h"
+#include "core/fork.h"
 #include "core/ready_queue.h"
 
 namespace trireme {
@@ -71,6 +72,10 @@ public:
     /// Takes the engine away from the control thread; to be called before its world ends.
     void stop();
 
+    /// Whether this is a forked child of the process that the engine belongs to: then it must not
+    /// be driven, and what hangs on it must not be closed for the parent.
+    [[nodiscard]] bool after_fork() const noexcept { return fork_generation() != born_; }
+
     [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
     [[nodiscard]] ReadyQueue& ready() noexcept { return ready_; }
     [[nodiscard]] BlockPool& blocks() noexcept { return blocks_; }
@@ -128,6 +133,7 @@ private:
     void sleep(const Execution& execution, Clock::time_point until);
     void leave_to_background();
 
+    const int born_ = fork_generation();
     std::mutex mutex_;
     ReadyQueue ready_;
     BlockPool blocks_;

@@ -19,6 +19,7 @@ GroupState::GroupState(std::shared_ptr<WorldState> world, GroupPlan plan)
 }
 
 GroupState::~GroupState() {
+    if (engine().after_fork()) return;
     const Engine::Turn turn(engine());
     world_->leave(*this);
 }
@@ -33,7 +34,18 @@ Engine::Clock::time_point GroupState::deadline(const Op& op, Timeout timeout) co
     return Engine::Clock::now() + timeout;
 }
 
+void GroupState::refuse_after_fork() const {
+    if (engine().after_fork())
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("group \"{}\" is used after fork, in a child of the process that "
+                        "made it; make a World of its own in the child, or use the group in "
+                        "the parent only",
+                        name()));
+}
+
 void GroupState::run(const Op& op, Timeout timeout) {
+    refuse_after_fork();
     validate(op, *this);
     Operation operation(*this, op, deadline(op, timeout));
     engine().run(operation);
@@ -42,6 +54,7 @@ void GroupState::run(const Op& op, Timeout timeout) {
 
 Work GroupState::start(const Op& op, std::optional<Operand> in, std::optional<Operand> out,
                        Timeout timeout) {
+    refuse_after_fork();
     auto operation = std::make_shared<Operation>(shared_from_this(), op, std::move(in),
                                                  std::move(out), deadline(op, timeout));
     validate(operation->op(), *this);
@@ -50,6 +63,7 @@ Work GroupState::start(const Op& op, std::optional<Operand> in, std::optional<Op
 }
 
 void GroupState::abort(const std::string& reason) {
+    refuse_after_fork();
     const Engine::Turn turn(engine());
     fail(Error(ErrorCode::aborted,
                fmt::format("group \"{}\" was aborted by rank {}: {}", name(), world_rank(), reason),

@@ -91,6 +91,7 @@ public:
     [[nodiscard]] Error mismatch(const OpRecord& own, int peer, const Envelope& theirs) const;
 
 private:
+    void refuse_after_fork() const;
     // So many of its last collectives a group remembers, to compare what comes too late.
     static constexpr std::size_t remembered = 16;
 

@@ -59,6 +59,11 @@ WorldState::~WorldState() { shut_down(); }
 
 void WorldState::shut_down() noexcept {
     if (std::exchange(shut_down_, true)) return;
+    if (engine_.after_fork()) {
+        // The connections are the parent's: a child that ends must not hang up for it.
+        for (auto& link : links_) static_cast<void>(link.release());
+        return;
+    }
     try {
         engine_.drain();
         {

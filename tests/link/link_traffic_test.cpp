@@ -84,12 +84,12 @@ TEST_P(LinkConformance, RandomTraffic) {
         MessagePtr sent{};
         MessagePtr received{};
     };
-    const std::size_t most = std::min<std::size_t>(pair.large(), 600'000);
+    const std::size_t most = std::min<std::size_t>(pair.large(), 300'000);
     std::map<std::uint32_t, Exchange> under_way;
     std::uint32_t next = 0;
     std::size_t finished = 0;
-    const auto until = Clock::now() + 60s;
-    while (finished < 1500) {
+    const auto until = Clock::now() + 200s;
+    while (finished < 400) {
         ASSERT_LT(Clock::now(), until) << finished;
         if (under_way.size() < 60) {
             const std::size_t bytes =

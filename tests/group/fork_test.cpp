@@ -1,0 +1,99 @@
+// A process that forks: the child cannot use the parent's groups, and does not harm them.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "support/ranks.h"
+
+namespace trireme {
+namespace {
+
+// Forks, runs `body` in the child, and returns the child's wait status.
+int in_child(const std::function<void()>& body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        body();
+        ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return status;
+}
+
+// Ranks are processes here: rank 1 is forked off before either makes its world.
+void on_two_processes(const std::function<void(const World&)>& body) {
+    TcpStoreServer server;
+    const auto run = [&](int rank) {
+        const World world = World::create(tcp_store("127.0.0.1", server.port(), Timeout(10'000)),
+                                          rank, 2, test_options());
+        body(world);
+    };
+    const pid_t child = ::fork();
+    if (child == 0) {
+        try {
+            run(1);
+        } catch (...) {
+            ::_exit(1);
+        }
+        ::_exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    run(0);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+}
+
+void sum_once(const Group& group) {
+    std::vector<int> data(1000, group.rank() + 1);
+    group.all_reduce(data);
+    EXPECT_EQ(data, std::vector<int>(1000, 3));
+}
+
+TEST(Fork, AChildThatEndsLeavesTheParentsGroupsWhole) {
+    on_two_processes([](const World& world) {
+        sum_once(world.group());
+        EXPECT_EQ(in_child([] {}), 0);
+        EXPECT_EQ(in_child([] { ::kill(::getpid(), SIGKILL); }), SIGKILL);
+        for (int i = 0; i < 100; ++i) sum_once(world.group());
+    });
+}
+
+TEST(Fork, AChildThatDestroysItsCopyOfTheWorldLeavesTheParentsWhole) {
+    on_two_processes([](const World& world) {
+        sum_once(world.group());
+        World* copy = new World(world);
+        const int status = in_child([&] {
+            // The last handle in the child, as far as it can see: the outer one is never destroyed.
+            delete copy;
+            const_cast<World&>(world).~World();
+        });
+        EXPECT_EQ(status, 0);
+        delete copy;
+        for (int i = 0; i < 100; ++i) sum_once(world.group());
+    });
+}
+
+TEST(Fork, AChildCannotUseTheGroup) {
+    on_two_processes([](const World& world) {
+        const int status = in_child([&] {
+            int data = 1;
+            try {
+                world.group().all_reduce(data);
+            } catch (const Error& error) {
+                ::_exit(std::string(error.what()).find("after fork") != std::string::npos ? 7 : 8);
+            }
+        });
+        EXPECT_EQ(WEXITSTATUS(status), 7);
+        sum_once(world.group());
+    });
+}
+
+}  // namespace
+}  // namespace trireme
