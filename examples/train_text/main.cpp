@@ -63,9 +63,10 @@ Settings parse(int argc, char** argv) {
     Settings settings;
     CLI::App app("Learns to predict the next byte of a text, on all ranks together");
     app.option_defaults()->always_capture_default();
-    app.add_option("--steps", settings.steps)->check(CLI::PositiveNumber);
-    app.add_option("--batch", settings.batch, "Windows per rank")->check(CLI::PositiveNumber);
-    app.add_option("--context", settings.context, "Bytes per window")->check(CLI::PositiveNumber);
+    app.add_option("--steps", settings.steps)->check(CLI::Range(1, 1 << 30));
+    app.add_option("--batch", settings.batch, "Windows per rank")->check(CLI::Range(1, 1 << 30));
+    app.add_option("--context", settings.context, "Bytes per window")
+        ->check(CLI::Range(1, 1 << 30));
     app.add_option("--lr", settings.lr, "Learning rate");
     app.add_option("--file", settings.file, "Any file")->check(CLI::ExistingFile);
     app.add_option("--seed", settings.seed);

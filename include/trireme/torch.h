@@ -2,9 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "trireme/buffer.h"
-#include "trireme/dtype.h"
-#include "trireme/group.h"
+#include "trireme/trireme.h"
 
 namespace trireme {
 

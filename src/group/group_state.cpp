@@ -118,9 +118,8 @@ void GroupState::fail_all(const Error& error, const Error* told) {
 void GroupState::fail_under_way(const Error& cause) {
     if (under_way_.empty()) return fail(cause, true);
     fail(Error(cause.code(),
-               fmt::format("{} on group \"{}\" on rank {}: {}",
-                           under_way_.front()->record().describe(), name(), world_rank(),
-                           cause.what()),
+               fmt::format("{} on group \"{}\": {}", under_way_.front()->record().describe(),
+                           name(), cause.what()),
                cause.ranks()),
          true);
 }

@@ -87,10 +87,11 @@ void Link::check_closed() {
         return;
     }
     const std::string reason = wire_->close_reason();
-    lose(Error(ErrorCode::peer_lost,
-               fmt::format("rank {} is gone: its {} connection closed without a goodbye{}{}", peer_,
-                           wire_->transport(), reason.empty() ? "" : ": ", reason),
-               {peer_}));
+    lose(Error(
+        ErrorCode::peer_lost,
+        fmt::format("rank {} is gone without a goodbye over {}: {}", peer_, wire_->transport(),
+                    reason.empty() ? "it has closed the connection" : reason),
+        {peer_}));
 }
 
 void Link::lose(const Error& error) {

@@ -114,8 +114,10 @@ void choose_place(RendezvousPlan& plan, const Url& url, int rank, int size) {
 std::string required(const char* name, const char* expected) {
     auto value = variable(name);
     if (!value || value->empty()) {
-        refuse(fmt::format("the environment variable {} is {}; expected {}", name,
-                           value ? "empty" : "not set", expected));
+        refuse(
+            fmt::format("the environment variable {} is {}; expected {}. A launcher sets it, as "
+                        "`trireme run` does",
+                        name, value ? "empty" : "not set", expected));
     }
     return *std::move(value);
 }
@@ -141,6 +143,13 @@ void plan_from_environment(RendezvousPlan& plan) {
             "TORCHELASTIC_USE_AGENT_STORE=True: the agent of torchrun already holds a store of "
             "its own at MASTER_ADDR:MASTER_PORT, which speaks another protocol. Start the "
             "program with `trireme run`, or give tcp://host:port with a free port");
+    }
+    const char* const all[] = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
+    if (std::none_of(std::begin(all), std::end(all),
+                     [](const char* name) { return variable(name).has_value(); })) {
+        refuse(
+            "this process was not started as a rank: none of RANK, WORLD_SIZE, MASTER_ADDR and "
+            "MASTER_PORT is set. Start it with `trireme run -n 4 -- PROGRAM`, or set them");
     }
     plan.kind = RendezvousPlan::Kind::hosted;
     const std::string host = required("MASTER_ADDR", "the host of rank 0, by name or address");

@@ -40,7 +40,9 @@ std::string check_ranks(const std::string& text) {
         (CLI::detail::lexical_cast(text, value) && value >= 1 && value <= max_ranks)) {
         return {};
     }
-    return fmt::format("must be auto or a number from 1 to {}, not \"{}\"", max_ranks, text);
+    const char* const hint = text.starts_with("p") ? "; write -n 4, not -np 4" : "";
+    return fmt::format("must be auto or a number from 1 to {}, not \"{}\"{}", max_ranks, text,
+                       hint);
 }
 
 std::string one_of_stop_or_continue(const std::string& text) {

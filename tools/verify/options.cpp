@@ -21,7 +21,8 @@ constexpr const char* about =
     "Example: trireme verify --world 8 --tp 2 --pp 2 --dp 2";
 
 void add_options(CLI::App& app, Options& options, std::string& device) {
-    const auto positive = CLI::PositiveNumber;
+    // Not CLI::PositiveNumber, whose error shows the largest double in 309 digits.
+    const auto positive = CLI::Range(1, 1 << 30);
     app.add_option("--tp", options.tp, "Tensor parallel ranks: --tp 2")->check(positive);
     app.add_option("--pp", options.pp, "Pipeline stages: --pp 2")->check(positive);
     app.add_option("--dp", options.dp, "Data parallel replicas: --dp 2")->check(positive);
@@ -33,7 +34,7 @@ void add_options(CLI::App& app, Options& options, std::string& device) {
         ->check(CLI::IsMember({"auto", "shm", "tcp"}));
     app.add_option("--timeout-seconds", options.timeout_seconds,
                    "How long an operation may take: --timeout-seconds 30")
-        ->check(positive);
+        ->check(CLI::Range(0.001, 1e6));
     Sizes& sizes = options.sizes;
     app.add_option("--hidden", sizes.hidden, "Width of the model: --hidden 32")->check(positive);
     app.add_option("--intermediate", sizes.intermediate,
