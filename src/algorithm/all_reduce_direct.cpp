@@ -30,15 +30,16 @@ Buffer as_buffer(Reach& reach) noexcept {
 class Publication {
 public:
     Publication(Call& call, int peer) : memory_(call.memory(peer)) {
+        const bool in_place = call.in().data == call.out().data;
         const auto in = memory_->publish({call.in().data, call.in().bytes()});
         if (in) reach_.in = *in;
-        const auto out = memory_->publish({call.out().data, call.out().bytes()});
+        const auto out = in_place ? in : memory_->publish({call.out().data, call.out().bytes()});
         if (out) reach_.out = *out;
         if (!in || !out) {
             withdraw();
             throw Error(ErrorCode::system,
-                        "too many operations publish memory at the same time; wait for some of "
-                        "those that were started, or choose TRIREME_ALGORITHM=all_reduce:ring");
+                        "too many started operations publish memory at the same time: wait for "
+                        "some of them earlier, or set TRIREME_ALGORITHM=all_reduce:ring");
         }
     }
     Publication(const Publication&) = delete;
@@ -50,7 +51,8 @@ public:
 private:
     void withdraw() noexcept {
         if (reach_.in.generation != 0) memory_->withdraw(reach_.in);
-        if (reach_.out.generation != 0) memory_->withdraw(reach_.out);
+        const bool in_place = reach_.out.slot == reach_.in.slot;
+        if (reach_.out.generation != 0 && !in_place) memory_->withdraw(reach_.out);
     }
 
     PeerMemory* memory_;

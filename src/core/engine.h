@@ -12,6 +12,7 @@
 #include "core/block_pool.h"
 #include "core/fork.h"
 #include "core/ready_queue.h"
+#include "trireme/types.h"
 
 namespace trireme {
 
@@ -63,6 +64,12 @@ public:
         Engine& engine_;
         std::unique_lock<std::mutex> lock_;
     };
+
+    /// `timeout` from now, or a hundred years: what is longer than a clock can count means never.
+    [[nodiscard]] static Clock::time_point after(Timeout timeout) noexcept {
+        constexpr Timeout never = std::chrono::hours(24 * 365 * 100);
+        return Clock::now() + (timeout < never ? timeout : never);
+    }
 
     Engine();
     Engine(const Engine&) = delete;

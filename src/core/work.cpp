@@ -39,7 +39,7 @@ void Work::wait() {
 
 bool Work::wait_for(Timeout timeout) {
     if (!execution_) return true;
-    if (!execution_->engine().wait(*execution_, Engine::Clock::now() + timeout)) return false;
+    if (!execution_->engine().wait(*execution_, Engine::after(timeout))) return false;
     if (execution_->error()) std::rethrow_exception(execution_->error());
     return true;
 }

@@ -31,7 +31,7 @@ const AlgorithmChoice& GroupState::choice() const noexcept { return world_->choi
 Engine::Clock::time_point GroupState::deadline(const Op& op, Timeout timeout) const {
     if (op.timeout > Timeout{0}) timeout = op.timeout;
     if (timeout <= Timeout{0}) timeout = world_->options().timeout;
-    return Engine::Clock::now() + timeout;
+    return Engine::after(timeout);
 }
 
 void GroupState::refuse_after_fork() const {

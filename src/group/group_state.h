@@ -68,6 +68,7 @@ public:
     void number(OpRecord& record);
 
     void add(Operation& operation) { under_way_.push_back(&operation); }
+    [[nodiscard]] bool failed() const noexcept { return failure_.has_value(); }
     void remove(Operation& operation) noexcept { std::erase(under_way_, &operation); }
 
     /// Fails the group for good; only the first call counts. All that is under way ends with

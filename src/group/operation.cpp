@@ -75,7 +75,16 @@ void Operation::wind_up(std::exception_ptr& error) noexcept {
     try {
         std::rethrow_exception(error);
     } catch (const Error& failure) {
-        group_.fail(failure, true);
+        if (group_.failed()) return;
+        // A link knows nothing of operations and groups: it says only what became of the peer.
+        const Error told = failure.code() == ErrorCode::mismatch
+                               ? failure
+                               : Error(failure.code(),
+                                       fmt::format("{} on group \"{}\": {}", record_.describe(),
+                                                   group_.name(), failure.what()),
+                                       failure.ranks());
+        error = std::make_exception_ptr(told);
+        group_.fail(told, true);
     } catch (const std::exception& failure) {
         group_.fail(
             Error(ErrorCode::aborted,

@@ -34,7 +34,7 @@ WorldState::WorldState(Rendezvous meeting, const WorldOptions& options)
       choice_(options.algorithm),
       server_(std::move(meeting.server)),
       store_(std::move(meeting.store)) {
-    const auto deadline = Engine::Clock::now() + options_.timeout;
+    const auto deadline = Engine::after(options_.timeout);
     Connections connections =
         connect_all(*store_, rank_, size_, options_, engine_.doorbell(), deadline,
                     local_address_towards(meeting.host.empty() ? "127.0.0.1" : meeting.host));

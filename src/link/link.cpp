@@ -170,6 +170,7 @@ void Link::detach(Transfer& transfer) noexcept {
     }
     if (transfer.kind_ == Transfer::Kind::send && transfer.remote_.generation != 0) {
         memory_->withdraw(transfer.remote_);
+        --published_;
         transfer.remote_.generation = 0;
     }
     transfer.state_ = Transfer::State::ended;

@@ -186,6 +186,7 @@ private:
     Transfer* first_ = nullptr;  // all transfers that have not ended, oldest first
     Transfer* last_ = nullptr;
     std::vector<Transfer*> pulls_;
+    int published_ = 0;  // offers whose memory the peer may read
     TransferTable table_;
     std::map<std::uint32_t, std::exception_ptr> failed_;  // streams, and why
 

@@ -11,7 +11,9 @@ namespace trireme {
 
 namespace {
 
-// One poll takes this many frames at most, so that one busy link does not starve the others.
+// One poll takes this many frames at most, so that one busy link does not starve the others: of a
+// wire that is looked at on every round. Another wire may have frames in a buffer of its own, of
+// which its descriptor says nothing, and must be emptied; credit bounds how many there can be.
 constexpr int frames_per_poll = 64;
 
 }  // namespace
@@ -69,7 +71,7 @@ Transfer* Link::find_posted(const Key& key) const noexcept {
 
 bool Link::receive_frames() {
     bool moved = false;
-    for (int frames = 0; frames < frames_per_poll; ++frames) {
+    for (int frames = 0; frames < frames_per_poll || !wire_->in_memory(); ++frames) {
         if (lost_) return moved;
         if (!in_.open && !begin_frame()) return moved;
         moved = true;

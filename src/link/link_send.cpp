@@ -12,6 +12,10 @@ namespace {
 // A piece of an accepted payload: long enough to be worth its envelope, short enough to let other
 // messages pass soon.
 constexpr std::size_t piece_bytes = 256 * 1024;
+
+// So many offers at once let the peer read the payload by itself; further ones are sent in pieces,
+// so that algorithms which cannot do without publications find some.
+constexpr int most_published = 256;
 constexpr std::size_t abort_ranks_limit = 1024;
 
 }  // namespace
@@ -54,9 +58,11 @@ void Link::send_eager(Transfer& transfer) {
 void Link::send_offer(Transfer& transfer) {
     transfer.number_ = table_.add(transfer);
     OfferBody body{.transfer = transfer.number_};
-    if (memory_) {
-        if (const auto own = memory_->publish({transfer.data_, transfer.length_}))
+    if (memory_ && published_ < most_published) {
+        if (const auto own = memory_->publish({transfer.data_, transfer.length_})) {
             body.source = transfer.remote_ = *own;
+            ++published_;
+        }
     }
     transfer.state_ = Transfer::State::offered;
     list(transfer);

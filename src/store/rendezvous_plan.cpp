@@ -98,8 +98,10 @@ Sourced choose(int argument, const Url& url, const char* key, const char* name,
 void choose_place(RendezvousPlan& plan, const Url& url, int rank, int size) {
     const Sourced chosen_size =
         choose(size, url, "world_size", "WORLD_SIZE", "the number of ranks, 1 or more");
-    if (chosen_size.number < 1) {
-        refuse(fmt::format("{}; expected the number of ranks, 1 or more", chosen_size.text));
+    constexpr int most_ranks = 65'536;
+    if (chosen_size.number < 1 || chosen_size.number > most_ranks) {
+        refuse(fmt::format("{}; expected the number of ranks, 1 or more, {} at most",
+                           chosen_size.text, most_ranks));
     }
     const auto expected =
         fmt::format("a rank from 0 to {} ({})", chosen_size.number - 1, chosen_size.text);

@@ -1,13 +1,40 @@
 #include "rank_set.h"
 
+#include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
 
 #include "descendants.h"
 
 namespace trireme::tool {
+
+namespace {
+
+// Whether a process has begun to end: its flags in /proc have PF_EXITING.
+bool is_exiting(pid_t pid) {
+    constexpr unsigned exiting = 4;
+    std::ifstream file(fmt::format("/proc/{}/stat", pid));
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    // "pid (name) state ppid pgrp session tty tpgid flags ...", and the name may hold anything.
+    std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+    std::string state;
+    long long skipped = 0;
+    unsigned flags = 0;
+    fields >> state;
+    for (int i = 0; i < 5; ++i) fields >> skipped;
+    fields >> flags;
+    return state == "Z" || (flags & exiting) != 0;
+}
+
+}  // namespace
 
 RankSet::RankSet(pid_t guard, Ended ended) : guard_(guard), ended_(std::move(ended)) {}
 
@@ -80,10 +107,34 @@ void RankSet::watch(Rank& rank) {
     rank.pid_fd.async_wait(asio::posix::stream_descriptor::wait_read,
                            [this, &rank](asio::error_code error) {
                                if (!error && !rank.ending) {
+                                   if (Rank* cause = killed_before(rank)) rank_ended(*cause);
                                    rank_ended(rank);
                                    reap();
                                }
                            });
+}
+
+// A process that is killed hangs up on its peers before its own end shows, so that a peer may see
+// that, give up and be gone first. Where a rank exits with an error, one that is being killed just
+// now was the cause.
+Rank* RankSet::killed_before(const Rank& rank) {
+    siginfo_t info{};
+    if (::waitid(P_PID, static_cast<id_t>(rank.pid), &info, WEXITED | WNOWAIT) != 0 ||
+        info.si_code != CLD_EXITED || info.si_status == 0) {
+        return nullptr;
+    }
+    for (const auto& other : ranks_) {
+        if (other->number == rank.number || other->ending || !is_exiting(other->pid)) continue;
+        constexpr int patience_ms = 1000;
+        pollfd end{other->pid_fd.native_handle(), POLLIN, 0};
+        if (::poll(&end, 1, patience_ms) != 1) continue;
+        siginfo_t theirs{};
+        if (::waitid(P_PID, static_cast<id_t>(other->pid), &theirs, WEXITED | WNOWAIT) == 0 &&
+            (theirs.si_code == CLD_KILLED || theirs.si_code == CLD_DUMPED)) {
+            return other.get();
+        }
+    }
+    return nullptr;
 }
 
 void RankSet::rank_ended(Rank& rank) {

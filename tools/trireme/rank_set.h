@@ -77,6 +77,7 @@ public:
 
 private:
     void watch(Rank& rank);
+    [[nodiscard]] Rank* killed_before(const Rank& rank);
     void rank_ended(Rank& rank);
     [[nodiscard]] Rank* running_rank(pid_t pid) const;
 

@@ -21,7 +21,7 @@ inline constexpr std::uint32_t layout_version = 1;
 
 inline constexpr std::size_t line_bytes = 64;
 inline constexpr std::size_t ring_lines = 1024;
-inline constexpr std::size_t lease_slots = 64;
+inline constexpr std::size_t lease_slots = 1024;
 
 /// Words that different sides write stand this far apart: processors fetch lines in pairs.
 inline constexpr std::size_t apart = 128;
@@ -51,7 +51,7 @@ struct Region {
 };
 
 inline constexpr std::size_t header_bytes = std::size_t{64} << 10;
-inline constexpr std::size_t region_bytes = std::size_t{128} << 10;
+inline constexpr std::size_t region_bytes = std::size_t{256} << 10;
 static_assert(sizeof(Header) <= header_bytes && sizeof(Region) <= region_bytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
               std::atomic<std::uint32_t>::is_always_lock_free);

@@ -82,7 +82,11 @@ bool PeerProcess::ended() const noexcept { return process_ && readable(process_.
 std::string PeerProcess::story() const {
     if (!gone_) return {};
     if (!killed_because_.empty()) return killed_because_;
-    if (dead_) return fmt::format("its process {} has ended", pid_);
+    // A dying process closes its connections a moment before its end shows. This is asked once,
+    // when all is over, and whoever reports the loss must not be faster than the news of the death.
+    constexpr int moment_ms = 200;
+    if (dead_ || (process_ && readable(process_.get(), moment_ms)))
+        return fmt::format("its process {} has ended", pid_);
     return fmt::format("its process {} has closed the connection", pid_);
 }
 

@@ -50,7 +50,7 @@ ShmMemory::ShmMemory(std::shared_ptr<ShmInbox> own, std::shared_ptr<ShmPeer> pee
 }
 
 std::optional<RemoteBuffer> ShmMemory::publish(Bytes memory) noexcept {
-    if (free_slots_.empty() || peer_->process.gone()) return std::nullopt;
+    if (free_slots_.empty()) return std::nullopt;
     const std::uint32_t slot = free_slots_.back();
     free_slots_.pop_back();
     std::uint32_t& generation = generations_[slot];
