@@ -1,12 +1,16 @@
 #include "link/tcp/tcp_wire.h"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 namespace trireme {
@@ -126,6 +130,16 @@ void TcpWire::shut_down() noexcept {
     flush_rest();
     ::shutdown(socket_.get(), SHUT_WR);
     end_writing();
+    // Closing a socket that holds unread bytes resets the connection, and what the peer has not
+    // acknowledged by then is lost to it: so read on until it has acknowledged everything.
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+    for (int unsent = 1; std::chrono::steady_clock::now() < until;) {
+        char ignored[4096];
+        while (::recv(socket_.get(), ignored, sizeof(ignored), MSG_DONTWAIT) > 0) {
+        }
+        if (::ioctl(socket_.get(), SIOCOUTQ, &unsent) != 0 || unsent == 0) return;
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
 }
 
 void TcpWire::end_writing() noexcept {
