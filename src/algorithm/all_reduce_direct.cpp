@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t piece_bytes = 256 * 1024;
 constexpr int exchange = 0;
 constexpr int finished = 1;
+constexpr int never = 2;  // nobody sends this: a wait for it ends when the group fails
 
 // What each rank lets every other rank reach.
 struct Reach {
@@ -130,7 +131,7 @@ Task all_reduce_direct(Call& call) {
                          Call::like(shape, arriving_memory));
         if (unreachable < 0) continue;
         // It took its memory back, so it failed; what it has to say about that ends this wait.
-        Receive reason(call, unreachable, finished, {});
+        Receive reason(call, unreachable, never, {});
         co_await reason;
         throw Error(ErrorCode::peer_lost, "a rank withdrew its memory while it was in use",
                     {unreachable});

@@ -69,6 +69,7 @@ public:
 
     void add(Operation& operation) { under_way_.push_back(&operation); }
     [[nodiscard]] bool failed() const noexcept { return failure_.has_value(); }
+    [[nodiscard]] std::exception_ptr failure() const { return std::make_exception_ptr(*failure_); }
     void remove(Operation& operation) noexcept { std::erase(under_way_, &operation); }
 
     /// Fails the group for good; only the first call counts. All that is under way ends with

@@ -75,7 +75,10 @@ void Operation::wind_up(std::exception_ptr& error) noexcept {
     try {
         std::rethrow_exception(error);
     } catch (const Error& failure) {
-        if (group_.failed()) return;
+        if (group_.failed()) {
+            error = group_.failure();
+            return;
+        }
         // A link knows nothing of operations and groups: it says only what became of the peer.
         const Error told = failure.code() == ErrorCode::mismatch
                                ? failure
