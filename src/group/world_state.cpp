@@ -61,7 +61,9 @@ void WorldState::shut_down() noexcept {
     if (std::exchange(shut_down_, true)) return;
     if (engine_.after_fork()) {
         // The connections are the parent's: a child that ends must not hang up for it.
-        for (auto& link : links_) static_cast<void>(link.release());
+        for (auto& link : links_) {
+            [[maybe_unused]] const Link* const kept = link.release();
+        }
         return;
     }
     try {

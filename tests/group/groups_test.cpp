@@ -10,11 +10,13 @@
 #include <thread>
 #include <vector>
 
+#include "support/expect_error.h"
 #include "support/ranks.h"
 
 namespace trireme {
 namespace {
 
+using test::expect_invalid;
 using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
@@ -22,16 +24,6 @@ using testing::HasSubstr;
 int sum_over(const Group& group, int value) {
     group.all_reduce(value);
     return value;
-}
-
-void expect_refused(const std::function<void()>& call, const std::vector<std::string>& texts) {
-    try {
-        call();
-        ADD_FAILURE() << "not refused";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-        for (const std::string& text : texts) EXPECT_THAT(error.what(), HasSubstr(text));
-    }
 }
 
 TEST(Groups, AreMadeInAnyOrderWithoutTheOthers) {
@@ -119,10 +111,10 @@ TEST(Groups, NonMembersHoldOneThatTheyCannotUse) {
             EXPECT_EQ(group.size(), 0);
             EXPECT_EQ(group.name(), "");
             EXPECT_TRUE(group.ranks().empty());
-            expect_refused([&] { group.barrier(); }, {"not a member"});
-            expect_refused([&] { group.barrier_async().wait(); }, {"not a member"});
-            expect_refused([&] { group.abort("x"); }, {"not a member"});
-            expect_refused([] { Group().barrier(); }, {"not a member"});
+            expect_invalid([&] { group.barrier(); }, {"not a member"});
+            expect_invalid([&] { group.barrier_async().wait(); }, {"not a member"});
+            expect_invalid([&] { group.abort("x"); }, {"not a member"});
+            expect_invalid([] { Group().barrier(); }, {"not a member"});
         } else {
             group.barrier();
         }
@@ -131,14 +123,14 @@ TEST(Groups, NonMembersHoldOneThatTheyCannotUse) {
 
 TEST(Groups, OfWrongRanksAreRefusedByEverybody) {
     run_ranks(3, [](World& world) {
-        expect_refused([&] { static_cast<void>(world.group(std::vector<int>{})); },
+        expect_invalid([&] { static_cast<void>(world.group(std::vector<int>{})); },
                        {"at least one rank"});
-        expect_refused([&] { static_cast<void>(world.group({0, 1, 0})); },
+        expect_invalid([&] { static_cast<void>(world.group({0, 1, 0})); },
                        {"[0, 1, 0]", "0 is there twice"});
-        expect_refused([&] { static_cast<void>(world.group({0, 3})); },
+        expect_invalid([&] { static_cast<void>(world.group({0, 3})); },
                        {"3 is not a rank", "0 to 2"});
-        expect_refused([&] { static_cast<void>(world.group({-1})); }, {"-1 is not a rank"});
-        expect_refused([&] { static_cast<void>(world.transport(3)); }, {"3", "3"});
+        expect_invalid([&] { static_cast<void>(world.group({-1})); }, {"-1 is not a rank"});
+        expect_invalid([&] { static_cast<void>(world.transport(3)); }, {"3", "3"});
         world.group({2, 1, 0}).barrier();
     });
 }

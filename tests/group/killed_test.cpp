@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/ranks.h"
+#include "support/temp_dir.h"
 
 namespace trireme {
 namespace {
@@ -22,25 +23,6 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr int killed_rank = 2;
-
-/// A folder that ends with the test.
-class Folder {
-public:
-    Folder() {
-        char name[] = "/tmp/trireme-killed-XXXXXX";
-        path_ = ::mkdtemp(name);
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    ~Folder() {
-        ::unlink((path_ + "/store").c_str());
-        ::rmdir(path_.c_str());
-    }
-    [[nodiscard]] std::string store() const { return path_ + "/store"; }
-
-private:
-    std::string path_;
-};
 
 enum class Doing { waiting_for_it, a_large_all_reduce, many_calls };
 
@@ -74,7 +56,7 @@ class Killed : public testing::TestWithParam<std::tuple<Transport, Doing>> {};
 
 TEST_P(Killed, IsNamedByAllOthersSoon) {
     const auto [transport, doing] = GetParam();
-    const Folder folder;
+    const test::TempDir folder;
     int ready[2];
     ASSERT_EQ(::pipe(ready), 0);
     std::vector<pid_t> children;
@@ -84,7 +66,7 @@ TEST_P(Killed, IsNamedByAllOthersSoon) {
             int result = 9;
             try {
                 const World world =
-                    World::create(file_store(folder.store()), rank, 4, test_options(transport));
+                    World::create(file_store(folder / "store"), rank, 4, test_options(transport));
                 world.group().barrier();
                 [[maybe_unused]] const auto written = ::write(ready[1], "x", 1);
                 if (rank == killed_rank && doing == Doing::waiting_for_it) ::pause();

@@ -8,23 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "support/expect_error.h"
 #include "support/ranks.h"
 
 namespace trireme {
 namespace {
 
+using test::expect_invalid;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-void expect_refused(const std::function<void()>& call, const std::vector<std::string>& texts) {
-    try {
-        call();
-        ADD_FAILURE() << "not refused";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-        for (const std::string& text : texts) EXPECT_THAT(error.what(), HasSubstr(text));
-    }
-}
 
 TEST(Mesh, TwoByTwoByTwo) {
     run_ranks(8, [](World& world) {
@@ -95,21 +87,21 @@ TEST(Mesh, MistakesAreRefusedWithTheNumbers) {
         const auto make = [&](const std::vector<Axis>& axes) {
             return [&world, axes] { static_cast<void>(world.mesh(axes)); };
         };
-        expect_refused(make({{"dp", 2}, {"tp", 3}}), {"dp=2", "tp=3", "has 6 ranks", "has 4"});
-        expect_refused(make({}), {"has 1 ranks", "has 4"});
-        expect_refused(make({{"dp", 4}, {"tp", 0}}), {"at least one rank"});
-        expect_refused(make({{"dp", -4}, {"tp", -1}}), {"at least one rank"});
-        expect_refused(make({{"", 4}}), {"needs a name"});
-        expect_refused(make({{"x", 2}, {"x", 2}}), {"two axes are named \"x\""});
-        expect_refused(make({{"a", 1 << 30}, {"b", 1 << 30}, {"c", 1 << 30}}), {"has 4"});
+        expect_invalid(make({{"dp", 2}, {"tp", 3}}), {"dp=2", "tp=3", "has 6 ranks", "has 4"});
+        expect_invalid(make({}), {"has 1 ranks", "has 4"});
+        expect_invalid(make({{"dp", 4}, {"tp", 0}}), {"at least one rank"});
+        expect_invalid(make({{"dp", -4}, {"tp", -1}}), {"at least one rank"});
+        expect_invalid(make({{"", 4}}), {"needs a name"});
+        expect_invalid(make({{"x", 2}, {"x", 2}}), {"two axes are named \"x\""});
+        expect_invalid(make({{"a", 1 << 30}, {"b", 1 << 30}, {"c", 1 << 30}}), {"has 4"});
 
         const Mesh mesh = world.mesh({{"dp", 2}, {"tp", 2}});
-        expect_refused([&] { static_cast<void>(mesh.size("pp")); },
+        expect_invalid([&] { static_cast<void>(mesh.size("pp")); },
                        {"no axis \"pp\"", "dp=2, tp=2"});
-        expect_refused([&] { static_cast<void>(mesh.group("pp")); }, {"no axis \"pp\""});
-        expect_refused([&] { static_cast<void>(mesh.group({"tp", "tp"})); }, {"twice"});
-        expect_refused([&] { static_cast<void>(mesh.rank_at(std::array{0, 2})); }, {"[0, 2]"});
-        expect_refused([&] { static_cast<void>(mesh.rank_at(std::array{0})); }, {"[0]"});
+        expect_invalid([&] { static_cast<void>(mesh.group("pp")); }, {"no axis \"pp\""});
+        expect_invalid([&] { static_cast<void>(mesh.group({"tp", "tp"})); }, {"twice"});
+        expect_invalid([&] { static_cast<void>(mesh.rank_at(std::array{0, 2})); }, {"[0, 2]"});
+        expect_invalid([&] { static_cast<void>(mesh.rank_at(std::array{0})); }, {"[0]"});
     });
 }
 

@@ -18,6 +18,7 @@
 
 #include "connected_ranks.h"
 #include "link/shm/shm_memory.h"
+#include "support/temp_dir.h"
 
 namespace trireme::test {
 namespace {
@@ -53,21 +54,12 @@ private:
 
 class WireProcess : public testing::TestWithParam<Transport> {
 protected:
-    void SetUp() override {
-        options_.transport = GetParam();
-        char name[] = "/tmp/trireme-wire-XXXXXX";
-        const int fd = ::mkstemp(name);
-        ASSERT_GE(fd, 0);
-        ::close(fd);
-        ::unlink(name);
-        path_ = name;
-    }
-    void TearDown() override { ::unlink(path_.c_str()); }
+    void SetUp() override { options_.transport = GetParam(); }
 
     // Rank 1 of two in a child; rank 0 is this process.
     [[nodiscard]] int as_child(const std::function<int(ConnectedRank&)>& body) const {
         ConnectedRank self;
-        self.connect(*file_store(path_), 1, 2, options_, 30s);
+        self.connect(*file_store(folder_ / "store"), 1, 2, options_, 30s);
         if (self.error) {
             std::fprintf(stderr, "child: %s\n", self.error_text().c_str());
             return 99;
@@ -75,7 +67,7 @@ protected:
         return body(self);
     }
     void connect() {
-        self_.connect(*file_store(path_), 0, 2, options_, 30s);
+        self_.connect(*file_store(folder_ / "store"), 0, 2, options_, 30s);
         ASSERT_EQ(self_.error_text(), "");
     }
     [[nodiscard]] bool closes_within(std::chrono::milliseconds time) {
@@ -89,7 +81,7 @@ protected:
     }
 
     WorldOptions options_;
-    std::string path_;
+    const TempDir folder_;
     ConnectedRank self_;
 };
 

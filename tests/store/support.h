@@ -5,17 +5,16 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <initializer_list>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "trireme/error.h"
+#include "support/expect_error.h"
+#include "support/temp_dir.h"
 #include "trireme/store.h"
 
 namespace trireme::test {
@@ -25,22 +24,7 @@ using namespace std::chrono_literals;
 /// A timeout that a test reaches only when something is broken, however loaded the machine.
 inline constexpr Timeout plenty = 60s;
 
-/// Runs `action`, which must throw an Error of this code whose text has all these parts.
-template <class Action>
-void expect_error(ErrorCode code, std::initializer_list<std::string> parts, Action action) {
-    try {
-        action();
-        ADD_FAILURE() << "nothing was thrown";
-    } catch (const Error& error) {
-        EXPECT_STREQ(name(error.code()), name(code)) << error.what();
-        for (const std::string& part : parts) {
-            EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
-                << "no \"" << part << "\" in: " << error.what();
-        }
-    }
-}
-
-/// As above, and soon: an error that the store knows of must not wait for a timeout.
+/// As expect_error, and soon: an error that the store knows of must not wait for a timeout.
 template <class Action>
 void expect_error_at_once(ErrorCode code, std::initializer_list<std::string> parts, Action action) {
     const auto start = std::chrono::steady_clock::now();
@@ -66,31 +50,6 @@ inline void run_threads(int count, const std::function<void(int)>& body) {
         thread.join();
     }
 }
-
-/// A directory for one test, gone afterwards.
-class TempDir {
-public:
-    TempDir() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "trireme-XXXXXX").string();
-        if (::mkdtemp(pattern.data()) == nullptr) {
-            throw std::runtime_error("mkdtemp failed");
-        }
-        path_ = pattern;
-    }
-    TempDir(const TempDir&) = delete;
-    TempDir& operator=(const TempDir&) = delete;
-    ~TempDir() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-
-    [[nodiscard]] std::string operator/(const std::string& file) const {
-        return (path_ / file).string();
-    }
-
-private:
-    std::filesystem::path path_;
-};
 
 /// Sets environment variables (null unsets them) for the lifetime of this object.
 class Environment {
