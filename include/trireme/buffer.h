@@ -114,13 +114,16 @@ consteval bool is_writable() {
 
 }  // namespace detail
 
-/// An operand that an operation may write to: not const, and, unless it is a view or a handle,
-/// not a temporary.
+/// An operand that outlives the call: not a temporary, unless it is a view or a handle.
 template <class T>
-concept WritableOperand =
-    OperandLike<T> && detail::is_writable<T>() &&
+concept LastingOperand =
+    OperandLike<T> &&
     (std::is_lvalue_reference_v<T> || std::ranges::view<std::remove_cvref_t<T>> ||
      !(std::ranges::contiguous_range<std::remove_cvref_t<T>> || Element<std::remove_cvref_t<T>>));
+
+/// An operand that an operation may write to: lasting, and not const.
+template <class T>
+concept WritableOperand = LastingOperand<T> && detail::is_writable<T>();
 
 template <OperandLike T>
 [[nodiscard]] Operand make_operand(T&& value, Access access, Hold hold) {

@@ -80,7 +80,7 @@ public:
     Work all_reduce_async(X&& data, ReduceOp reduce = sum, Site site = Site::current()) const {
         return in_place_async(reducing(OpKind::all_reduce, reduce, site), data);
     }
-    template <OperandLike In, WritableOperand Out>
+    template <LastingOperand In, WritableOperand Out>
     Work all_reduce_async(In&& in, Out&& out, ReduceOp reduce = sum,
                           Site site = Site::current()) const {
         return from_to_async(reducing(OpKind::all_reduce, reduce, site), in, out);
@@ -105,7 +105,7 @@ public:
     void all_gather(In&& in, Out&& out, Site site = Site::current()) const {
         from_to(plain(OpKind::all_gather, site), in, out);
     }
-    template <OperandLike In, WritableOperand Out>
+    template <LastingOperand In, WritableOperand Out>
     Work all_gather_async(In&& in, Out&& out, Site site = Site::current()) const {
         return from_to_async(plain(OpKind::all_gather, site), in, out);
     }
@@ -117,7 +117,7 @@ public:
         const Op op = rooted(OpKind::gather, root, site);
         root.rank == rank() ? from_to(op, in, out) : from(op, in);
     }
-    template <OperandLike In, WritableOperand Out>
+    template <LastingOperand In, WritableOperand Out>
     Work gather_async(In&& in, Out&& out, Root root, Site site = Site::current()) const {
         const Op op = rooted(OpKind::gather, root, site);
         return root.rank == rank() ? from_to_async(op, in, out) : from_async(op, in);
@@ -131,7 +131,7 @@ public:
         const Op op = rooted(OpKind::scatter, root, site);
         root.rank == rank() ? from_to(op, in, out) : to(op, out);
     }
-    template <OperandLike In, WritableOperand Out>
+    template <LastingOperand In, WritableOperand Out>
     Work scatter_async(In&& in, Out&& out, Root root, Site site = Site::current()) const {
         const Op op = rooted(OpKind::scatter, root, site);
         return root.rank == rank() ? from_to_async(op, in, out) : to_async(op, out);
@@ -144,7 +144,7 @@ public:
                         Site site = Site::current()) const {
         from_to(reducing(OpKind::reduce_scatter, reduce, site), in, out);
     }
-    template <OperandLike In, WritableOperand Out>
+    template <LastingOperand In, WritableOperand Out>
     Work reduce_scatter_async(In&& in, Out&& out, ReduceOp reduce = sum,
                               Site site = Site::current()) const {
         return from_to_async(reducing(OpKind::reduce_scatter, reduce, site), in, out);
@@ -157,7 +157,7 @@ public:
     void all_to_all(In&& in, Out&& out, Site site = Site::current()) const {
         from_to(plain(OpKind::all_to_all, site), in, out);
     }
-    template <OperandLike In, WritableOperand Out>
+    template <LastingOperand In, WritableOperand Out>
     Work all_to_all_async(In&& in, Out&& out, Site site = Site::current()) const {
         return from_to_async(plain(OpKind::all_to_all, site), in, out);
     }
@@ -177,7 +177,7 @@ public:
     void send(X&& data, Peer peer, Tag tag = default_tag, Site site = Site::current()) const {
         from(to_peer(OpKind::send, peer, tag, site), data);
     }
-    template <OperandLike X>
+    template <LastingOperand X>
     Work send_async(X&& data, Peer peer, Tag tag = default_tag, Site site = Site::current()) const {
         return from_async(to_peer(OpKind::send, peer, tag, site), data);
     }

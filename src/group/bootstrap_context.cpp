@@ -160,7 +160,7 @@ void gather(Context& context) {
     const std::vector<int> missing = wait_for_all(context, keys);
     if (!missing.empty()) {
         throw Error(ErrorCode::rendezvous,
-                    fmt::format("{} of {} ranks joined within {}; missing: {}",
+                    fmt::format("rendezvous: {} of {} ranks joined within {}; missing: {}",
                                 context.size - static_cast<int>(missing.size()), context.size,
                                 context.allowance(), listed(missing)),
                     missing);

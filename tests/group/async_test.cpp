@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <future>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -31,6 +33,14 @@ bool eventually(const std::function<bool()>& condition) {
     }
     return true;
 }
+
+// What a started call reads or writes must outlive it: no temporary that owns its elements.
+template <class X>
+concept CanStart =
+    requires(const Group& group, X&& x) { group.send_async(std::forward<X>(x), Peer{0}); };
+static_assert(CanStart<std::vector<int>&> && CanStart<const std::vector<int>&>);
+static_assert(CanStart<std::span<const int>> && CanStart<int&>);
+static_assert(!CanStart<std::vector<int>> && !CanStart<std::array<int, 3>> && !CanStart<int>);
 
 class Async : public testing::TestWithParam<Transport> {
 protected:

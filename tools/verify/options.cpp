@@ -1,6 +1,7 @@
 #include "verify/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -23,9 +24,15 @@ constexpr const char* about =
 void add_options(CLI::App& app, Options& options, std::string& device) {
     // Not CLI::PositiveNumber, whose error shows the largest double in 309 digits.
     const auto positive = CLI::Range(1, 1 << 30);
-    app.add_option("--tp", options.tp, "Tensor parallel ranks: --tp 2")->check(positive);
-    app.add_option("--pp", options.pp, "Pipeline stages: --pp 2")->check(positive);
-    app.add_option("--dp", options.dp, "Data parallel replicas: --dp 2")->check(positive);
+    app.add_option("--tp", options.tp,
+                   "Tensor parallel ranks: --tp 2. Default: 2 if what is left is even, else 1")
+        ->check(positive);
+    app.add_option("--pp", options.pp,
+                   "Pipeline stages: --pp 2. Default: 2 if what is left is even, else 1")
+        ->check(positive);
+    app.add_option("--dp", options.dp,
+                   "Data parallel replicas: --dp 2. Default: what is left of the ranks")
+        ->check(positive);
     app.add_option("--world", options.world,
                    "All ranks, tp x pp x dp: --world 8. Default: that product, or 8")
         ->check(positive);
@@ -33,18 +40,26 @@ void add_options(CLI::App& app, Options& options, std::string& device) {
     app.add_option("--transport", options.transport, "auto, shm or tcp: --transport tcp")
         ->check(CLI::IsMember({"auto", "shm", "tcp"}));
     app.add_option("--timeout-seconds", options.timeout_seconds,
-                   "How long an operation may take: --timeout-seconds 30")
+                   "How long an operation may take: --timeout-seconds 30. Default: TRIREME_TIMEOUT "
+                   "or 600")
         ->check(CLI::Range(0.001, 1e6));
     Sizes& sizes = options.sizes;
-    app.add_option("--hidden", sizes.hidden, "Width of the model: --hidden 32")->check(positive);
+    app.add_option("--hidden", sizes.hidden, "Width of the model: --hidden 32")
+        ->check(positive)
+        ->capture_default_str();
     app.add_option("--intermediate", sizes.intermediate,
                    "Width between the two matrices of a layer, a multiple of tp: --intermediate 64")
-        ->check(positive);
-    app.add_option("--batch", sizes.batch, "Samples per replica: --batch 8")->check(positive);
+        ->check(positive)
+        ->capture_default_str();
+    app.add_option("--batch", sizes.batch, "Samples per replica: --batch 8")
+        ->check(positive)
+        ->capture_default_str();
     app.add_option("--sequence", sizes.sequence, "Tokens per sample: --sequence 16")
-        ->check(positive);
+        ->check(positive)
+        ->capture_default_str();
     app.add_option("--layers", sizes.layers, "Layers, a multiple of pp: --layers 4")
-        ->check(positive);
+        ->check(positive)
+        ->capture_default_str();
     app.add_option("--micro-batches", sizes.micro_batches,
                    "Parts of a batch in the pipeline: --micro-batches 2. Default: 4 or a divisor")
         ->check(positive);
@@ -59,6 +74,22 @@ void need_multiple(const char* what, std::int64_t size, const char* of, std::int
     if (size % parts != 0) {
         throw UsageError(fmt::format("{} {} does not divide into {} {}", what, size, of, parts));
     }
+}
+
+// Only the axes that were asked for are shown.
+std::string does_not_fit(const Layout& asked, int ranks) {
+    std::vector<std::string> factors;
+    double product = 1;  // three options of up to 2^30 each
+    const auto factor = [&](const char* axis, int size) {
+        if (size == 0) return;
+        factors.push_back(fmt::format("{} {}", axis, size));
+        product *= size;
+    };
+    factor("tp", asked.tp);
+    factor("pp", asked.pp);
+    factor("dp", asked.dp);
+    return fmt::format("{} makes {:.0f} ranks{}, but there are {}", fmt::join(factors, " x "),
+                       product, factors.size() < 3 ? " or a multiple" : "", ranks);
 }
 
 }  // namespace
@@ -114,9 +145,7 @@ Layout lay_out(const Options& options, int ranks) {
         }
     }
     if (open < 0 || (open == 0 && left != 1)) {
-        const auto shown = [](int size) { return size == 0 ? "?" : std::to_string(size); };
-        throw UsageError(fmt::format("tp {} x pp {} x dp {} does not make {} ranks",
-                                     shown(layout.tp), shown(layout.pp), shown(layout.dp), ranks));
+        throw UsageError(does_not_fit(layout, ranks));
     }
     for (int* axis : axes) {
         if (*axis != 0) continue;
