@@ -4,8 +4,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "trireme/group_options.h"
 #include "trireme/op.h"
+#include "trireme/operand.h"
+#include "trireme/prepared_operations.h"
 #include "trireme/work.h"
 
 namespace at {
@@ -31,7 +35,7 @@ class GroupState;
 /// failed and says why at each later use. Other groups are not affected.
 ///
 /// Counts are elements. `n` stands for `size()`.
-class Group {
+class Group : public PreparedOperations<Group> {
 public:
     /// No group: `is_member()` is false.
     Group() noexcept = default;
@@ -45,6 +49,28 @@ public:
     [[nodiscard]] const std::string& name() const noexcept;
     /// The world rank of each group rank.
     [[nodiscard]] std::span<const int> ranks() const noexcept;
+    /// The rank in this group of a world rank; -1 if it is not a member.
+    /// torch.distributed.get_group_rank, MPI_Group_translate_ranks.
+    [[nodiscard]] int rank_of(int world_rank) const noexcept;
+    /// The world rank of a rank of this group; throws `invalid_argument` if there is none.
+    /// torch.distributed.get_global_rank.
+    [[nodiscard]] int world_rank_of(int group_rank) const;
+
+    // --- New groups out of this one ------------------------------------------------------------
+
+    /// A group of some of this one's ranks, given as ranks of this group; see `World::group`.
+    /// torch.distributed.new_group.
+    [[nodiscard]] Group subgroup(const std::vector<int>& group_ranks,
+                                 GroupOptions options = {}) const;
+
+    /// One group per color: all ranks with the same one, in the order of their keys, of equal keys
+    /// in the order of their ranks. A rank with a negative color gets no group. All ranks of this
+    /// group must call it. MPI_Comm_split.
+    [[nodiscard]] Group split(int color, int key = 0, GroupOptions options = {}) const;
+
+    /// This rank's group of `size` consecutive ranks; `size` must divide the number of ranks.
+    /// torch.distributed.new_subgroups.
+    [[nodiscard]] Group blocks_of(int size, GroupOptions options = {}) const;
 
     /// A view of the same group whose operations fail after `timeout`.
     [[nodiscard]] Group with(Timeout timeout) const noexcept { return Group(state_, timeout); }
@@ -98,9 +124,10 @@ public:
         return in_place_async(reducing(OpKind::reduce, reduce, site, root.rank), data);
     }
 
-    /// `in` of every rank, one behind the other in rank order: `out` has n times `in`'s count. `in`
-    /// may be this rank's own slice of `out`.
-    /// torch.distributed.all_gather_into_tensor, MPI_Allgather.
+    /// `in` of every rank, in rank order. `out` is one buffer of n times `in`'s count, or a list of
+    /// n operands, or, for parts of different counts, one that is `split`; all ranks must name the
+    /// same counts. `in` may be this rank's own part of `out`.
+    /// torch.distributed.all_gather, all_gather_into_tensor; MPI_Allgather, MPI_Allgatherv.
     template <OperandLike In, WritableOperand Out>
     void all_gather(In&& in, Out&& out, Site site = Site::current()) const {
         from_to(plain(OpKind::all_gather, site), in, out);
@@ -110,8 +137,8 @@ public:
         return from_to_async(plain(OpKind::all_gather, site), in, out);
     }
 
-    /// As `all_gather`, but to `root` only; `out` is not looked at elsewhere and may be empty.
-    /// torch.distributed.gather, MPI_Gather.
+    /// As `all_gather`, but to `root` only, which alone must know the counts; `out` is not looked
+    /// at elsewhere and may be empty. torch.distributed.gather, MPI_Gather, MPI_Gatherv.
     template <OperandLike In, WritableOperand Out>
     void gather(In&& in, Out&& out, Root root, Site site = Site::current()) const {
         const Op op = rooted(OpKind::gather, root, site);
@@ -123,13 +150,13 @@ public:
         return root.rank == rank() ? from_to_async(op, in, out) : from_async(op, in);
     }
 
-    /// Slice r of `root`'s `in`, which has n times `out`'s count, to each rank r; `in` is not
-    /// looked at elsewhere and may be empty.
-    /// torch.distributed.scatter, MPI_Scatter.
+    /// Part r of `root`'s `in` to each rank r: of one buffer of n times `out`'s count, of a list,
+    /// or of one that is `split`. `in` is not looked at elsewhere and may be empty.
+    /// torch.distributed.scatter, MPI_Scatter, MPI_Scatterv.
     template <OperandLike In, WritableOperand Out>
     void scatter(In&& in, Out&& out, Root root, Site site = Site::current()) const {
         const Op op = rooted(OpKind::scatter, root, site);
-        root.rank == rank() ? from_to(op, in, out) : to(op, out);
+        root.rank == rank() ? from_to(op, in, out) : static_cast<void>(to(op, out));
     }
     template <LastingOperand In, WritableOperand Out>
     Work scatter_async(In&& in, Out&& out, Root root, Site site = Site::current()) const {
@@ -137,8 +164,11 @@ public:
         return root.rank == rank() ? from_to_async(op, in, out) : to_async(op, out);
     }
 
-    /// Rank r gets slice r of the reduction of all ranks' `in`, which has n times `out`'s count.
-    /// torch.distributed.reduce_scatter_tensor, MPI_Reduce_scatter_block.
+    /// Rank r gets part r of the reduction of all ranks' `in`: one buffer of n times `out`'s count,
+    /// or a list, or one that is `split`; all ranks must name the same counts. `out` may be this
+    /// rank's own part of `in`.
+    /// torch.distributed.reduce_scatter, reduce_scatter_tensor; MPI_Reduce_scatter,
+    /// MPI_Reduce_scatter_block.
     template <OperandLike In, WritableOperand Out>
     void reduce_scatter(In&& in, Out&& out, ReduceOp reduce = sum,
                         Site site = Site::current()) const {
@@ -150,9 +180,10 @@ public:
         return from_to_async(reducing(OpKind::reduce_scatter, reduce, site), in, out);
     }
 
-    /// Slice r of every rank's `in` goes to rank r; `in` and `out` have the same count, a multiple
-    /// of n.
-    /// torch.distributed.all_to_all_single, MPI_Alltoall.
+    /// Part r of every rank's `in` goes to rank r, whose part of this rank in `out` it becomes.
+    /// `in` and `out` have the same count, a multiple of n; or they are `split`, or lists, and each
+    /// two ranks agree on what goes between them. Whether the parts are equal must be the same on
+    /// all ranks. torch.distributed.all_to_all, all_to_all_single; MPI_Alltoall, MPI_Alltoallv.
     template <OperandLike In, WritableOperand Out>
     void all_to_all(In&& in, Out&& out, Site site = Site::current()) const {
         from_to(plain(OpKind::all_to_all, site), in, out);
@@ -168,10 +199,42 @@ public:
         return start(plain(OpKind::barrier, site), std::nullopt, std::nullopt);
     }
 
+    /// Rank r gets the reduction of the data of ranks 0 to r, folded in that order. MPI_Scan.
+    template <WritableOperand X>
+    void scan(X&& data, ReduceOp reduce = sum, Site site = Site::current()) const {
+        in_place(reducing(OpKind::scan, reduce, site), data);
+    }
+    template <OperandLike In, WritableOperand Out>
+    void scan(In&& in, Out&& out, ReduceOp reduce = sum, Site site = Site::current()) const {
+        from_to(reducing(OpKind::scan, reduce, site), in, out);
+    }
+    template <WritableOperand X>
+    Work scan_async(X&& data, ReduceOp reduce = sum, Site site = Site::current()) const {
+        return in_place_async(reducing(OpKind::scan, reduce, site), data);
+    }
+
+    /// Rank r gets the reduction of the data of ranks 0 to r - 1; rank 0's `data` stays as it is.
+    /// MPI_Exscan.
+    template <WritableOperand X>
+    void exclusive_scan(X&& data, ReduceOp reduce = sum, Site site = Site::current()) const {
+        in_place(reducing(OpKind::exclusive_scan, reduce, site), data);
+    }
+    template <OperandLike In, WritableOperand Out>
+    void exclusive_scan(In&& in, Out&& out, ReduceOp reduce = sum,
+                        Site site = Site::current()) const {
+        from_to(reducing(OpKind::exclusive_scan, reduce, site), in, out);
+    }
+    template <WritableOperand X>
+    Work exclusive_scan_async(X&& data, ReduceOp reduce = sum, Site site = Site::current()) const {
+        return in_place_async(reducing(OpKind::exclusive_scan, reduce, site), data);
+    }
+
     // --- Point to point ------------------------------------------------------------------------
 
     /// Sends `data` to `peer`; messages between two ranks with the same tag arrive in order. Small
-    /// messages are buffered; large ones wait for the matching receive.
+    /// messages are buffered; large ones wait for the matching receive; to oneself they throw where
+    /// no receive was started. Counterparts: isend and irecv are `send_async` and `recv_async`; a
+    /// batch_isend_irecv is any number of them, in any order, and `wait_all`.
     /// torch.distributed.send, MPI_Send.
     template <OperandLike X>
     void send(X&& data, Peer peer, Tag tag = default_tag, Site site = Site::current()) const {
@@ -182,8 +245,8 @@ public:
         return from_async(to_peer(OpKind::send, peer, tag, site), data);
     }
 
-    /// Receives into `data`, whose count and dtype must be those of the matching send.
-    /// torch.distributed.recv, MPI_Recv.
+    /// Receives into `data`, whose count and dtype must be those of the matching send. A blocking
+    /// receive from oneself must find its message, or throws. torch.distributed.recv, MPI_Recv.
     template <WritableOperand X>
     void recv(X&& data, Peer peer, Tag tag = default_tag, Site site = Site::current()) const {
         to(to_peer(OpKind::recv, peer, tag, site), data);
@@ -191,6 +254,19 @@ public:
     template <WritableOperand X>
     Work recv_async(X&& data, Peer peer, Tag tag = default_tag, Site site = Site::current()) const {
         return to_async(to_peer(OpKind::recv, peer, tag, site), data);
+    }
+
+    /// Receives the first message under `tag` that comes from any rank, and returns that rank. A
+    /// receive from a named rank goes first, whichever was there first. torch.distributed.recv
+    /// without src, MPI_Recv from MPI_ANY_SOURCE.
+    template <WritableOperand X>
+    int recv(X&& data, AnySource, Tag tag = default_tag, Site site = Site::current()) const {
+        return to(from_any(tag, site), data);
+    }
+    /// `Work::source` tells the rank.
+    template <WritableOperand X>
+    Work recv_async(X&& data, AnySource, Tag tag = default_tag, Site site = Site::current()) const {
+        return to_async(from_any(tag, site), data);
     }
 
     /// Sends a tensor together with its shape and dtype; `recv_tensor` on the other side makes it.
@@ -203,14 +279,20 @@ public:
 
     // --- What all of the above come down to ----------------------------------------------------
 
-    /// Runs `op` on this thread and returns when it has ended.
-    void run(const Op& op) const;
+    /// Runs `op` on this thread and returns when it has ended: of a receive the source, else -1.
+    int run(const Op& op) const;  // NOLINT(modernize-use-nodiscard): mostly nobody asks
 
     /// Starts `op` on `in` and `out`, which replace its buffers. No `in` for an operation that
     /// reads and writes means in place.
     Work start(const Op& op, std::optional<Operand> in, std::optional<Operand> out) const;
 
+    /// As `start`, for an operation that will be started later, perhaps many times.
+    [[nodiscard]] Prepared prepare(const Op& op, std::optional<Operand> in,
+                                   std::optional<Operand> out) const;
+
 private:
+    friend class PreparedOperations<Group>;
+
     static Op plain(OpKind kind, Site site) noexcept { return {.kind = kind, .site = site}; }
     static Op rooted(OpKind kind, Root root, Site site) noexcept {
         return {.kind = kind, .peer = root.rank, .site = site};
@@ -222,10 +304,14 @@ private:
         return {.kind = kind, .peer = peer.rank, .tag = tag.value, .site = site};
     }
 
+    static Op from_any(Tag tag, Site site) noexcept {
+        return {.kind = OpKind::recv, .peer = AnySource::rank, .tag = tag.value, .site = site};
+    }
+
     template <class X>
     void in_place(Op op, X& data) const {
         const Operand x = make_operand(data, Access::update, Hold::call);
-        op.in = op.out = {&x.buffer, 1};
+        op.in = op.out = x.buffers();
         run(op);
         x.finish();
     }
@@ -237,8 +323,8 @@ private:
     void from_to(Op op, In& in, Out& out) const {
         const Operand source = make_operand(in, Access::read, Hold::call);
         const Operand target = make_operand(out, Access::write, Hold::call);
-        op.in = {&source.buffer, 1};
-        op.out = {&target.buffer, 1};
+        op.in = source.buffers();
+        op.out = target.buffers();
         run(op);
         target.finish();
     }
@@ -251,7 +337,7 @@ private:
     template <class In>
     void from(Op op, In& in) const {
         const Operand source = make_operand(in, Access::read, Hold::call);
-        op.in = {&source.buffer, 1};
+        op.in = source.buffers();
         run(op);
     }
     template <class In>
@@ -259,11 +345,12 @@ private:
         return start(op, make_operand(in, Access::read, Hold::work), std::nullopt);
     }
     template <class Out>
-    void to(Op op, Out& out) const {
+    int to(Op op, Out& out) const {
         const Operand target = make_operand(out, Access::write, Hold::call);
-        op.out = {&target.buffer, 1};
-        run(op);
+        op.out = target.buffers();
+        const int source = run(op);
         target.finish();
+        return source;
     }
     template <class Out>
     Work to_async(const Op& op, Out& out) const {

@@ -20,23 +20,28 @@ enum class OpKind : std::uint8_t {
     reduce_scatter,
     all_to_all,
     barrier,
+    scan,
+    exclusive_scan,
     send,
     recv,
 };
 
-inline constexpr std::size_t op_kinds = 11;
+inline constexpr std::size_t op_kinds = 13;
 
 /// What is asked of a group: one value that flows unchanged from the API through validation,
 /// selection and algorithm to the backend. It borrows everything it points to.
 ///
 /// `in` and `out` hold one contiguous buffer each, or none; an operation in place has the same
-/// buffer in both.
+/// buffer in both. Where an operation has a part for each rank (the `in` of scatter, reduce_scatter
+/// and all_to_all, the `out` of gather, all_gather and all_to_all) one buffer stands for equal
+/// parts side by side; instead there may be a buffer per rank, of any length and anywhere.
 struct Op {
     OpKind kind = OpKind::barrier;
     std::span<const Buffer> in{};
     std::span<const Buffer> out{};
     ReduceOp reduce = sum;
-    int peer = -1;  ///< root, or other side of a send or receive: a rank of the group; -1: none
+    /// Root, or other side of a send or receive: a rank of the group; -1: none; `AnySource::rank`.
+    int peer = -1;
     int tag = 0;
     Timeout timeout{};  ///< 0: the group's
     Site site{};

@@ -35,7 +35,7 @@ struct OperandTraits<at::Tensor> {
 };
 
 /// The dtype under which tensors of `type` travel; throws `unsupported`, naming it, for a type
-/// that has none (complex, quantised, 8-bit float and other types).
+/// that has none (quantised types, the 8-bit floats but e4m3fn and e5m2, and others).
 [[nodiscard]] Dtype to_dtype(at::ScalarType type);
 
 /// The type of a tensor that holds elements of `dtype`.

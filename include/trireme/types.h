@@ -18,6 +18,12 @@ struct Peer {
     int rank;
 };
 
+/// In place of the `Peer` of a receive: whichever rank's message comes first.
+struct AnySource {
+    static constexpr int rank = -2;  ///< stands for it in `Op::peer`
+};
+inline constexpr AnySource any_source{};
+
 /// Tells apart messages between the same two ranks; 0 or more.
 struct Tag {
     constexpr explicit Tag(int number) noexcept : value(number) {}

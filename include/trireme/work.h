@@ -1,8 +1,12 @@
 #pragma once
 
+#include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <span>
+#include <string_view>
 
 #include "trireme/types.h"
 
@@ -43,10 +47,40 @@ public:
     /// ends it, or at once on this one if it has ended already. It must not block or throw.
     void then(std::function<void(std::exception_ptr)> callback);
 
+    /// Of a receive that has ended: the rank of the group that sent the message; else -1.
+    [[nodiscard]] int source() const noexcept;
+
+    /// The name of the algorithm that was chosen; empty for an empty handle.
+    [[nodiscard]] std::string_view algorithm() const noexcept;
+
+    /// `co_await work` in a coroutine of one's own: resumes it on the thread that ends the
+    /// operation, and throws its `Error`.
+    [[nodiscard]] auto operator co_await() {
+        struct Awaiter {
+            Work& work;
+            [[nodiscard]] bool await_ready() const noexcept { return work.done(); }
+            void await_suspend(std::coroutine_handle<> waiter) const {
+                work.then([waiter](const std::exception_ptr&) { waiter.resume(); });
+            }
+            void await_resume() const { work.wait(); }
+        };
+        return Awaiter{*this};
+    }
+
 private:
+    friend std::size_t wait_any(std::span<Work> works);
+
     void finish_borrowed() noexcept;
 
     std::shared_ptr<Execution> execution_;
 };
+
+/// Blocks until all have ended; then throws the first one's `Error` that has one, in the order of
+/// the list. Counterpart: MPI_Waitall.
+void wait_all(std::span<Work> works);
+
+/// Blocks until one has ended, and returns its place in the list; throws its `Error`. Handles that
+/// are empty count as ended. Throws `invalid_argument` for an empty list. Counterpart: MPI_Waitany.
+[[nodiscard]] std::size_t wait_any(std::span<Work> works);
 
 }  // namespace trireme

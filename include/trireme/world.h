@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "trireme/group.h"
+#include "trireme/group_options.h"
 #include "trireme/mesh.h"
 #include "trireme/store.h"
 
@@ -30,6 +31,11 @@ struct WorldOptions {
     /// Which algorithm runs an operation: TRIREME_ALGORITHM, such as "all_reduce:ring,..."; empty:
     /// the selection table decides.
     std::string algorithm;
+
+    /// Reductions give the same bits on every rank, and for a given number of ranks the same bits
+    /// whatever transport, placement and permitted algorithm is used: TRIREME_REPRODUCIBLE, 0 or 1.
+    /// See docs/operations.md. Must be the same on all ranks.
+    bool reproducible = false;
 
     /// The defaults, changed by the variables above; throws `invalid_argument` naming variable and
     /// value.
@@ -73,7 +79,7 @@ public:
     /// make their groups in any order as long as those with the same members are made in the same
     /// order; on a non-member it returns a group whose `is_member()` is false. Does not wait for
     /// ranks above the lowest member. Throws for an empty list, a repeated or unknown rank.
-    [[nodiscard]] Group group(const std::vector<int>& ranks, std::string name = {}) const;
+    [[nodiscard]] Group group(const std::vector<int>& ranks, GroupOptions options = {}) const;
 
     /// Lays all ranks out as a box: see `Mesh`. Throws, with both numbers, where the axes' product
     /// is not the size of the world.

@@ -73,7 +73,7 @@ int reduce_piece(Call& call, const std::vector<Reach>& peers, std::size_t offset
         const Buffer& target = rank == 0 ? partial : arriving;
         if (rank == call.rank()) {
             if (rank == 0)
-                Call::copy(own, partial);
+                call.copy(own, partial);
             else
                 call.reduce(partial, own, partial);
             continue;
@@ -84,7 +84,7 @@ int reduce_piece(Call& call, const std::vector<Reach>& peers, std::size_t offset
     call.conclude(partial);
     for (int rank = 0; rank < call.size(); ++rank) {
         if (rank == call.rank())
-            Call::copy(partial, {call.out().data + offset, partial.count, partial.dtype});
+            call.copy(partial, {call.out().data + offset, partial.count, partial.dtype});
         else if (!call.memory(rank)->write(peer(rank).out, offset, {partial.data, bytes}))
             return rank;
     }

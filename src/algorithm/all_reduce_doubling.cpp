@@ -41,7 +41,7 @@ Task all_reduce_doubling(Call& call) {
         local = target;
         next = 1 - next;
     }
-    Call::copy(local, call.out());
+    call.copy(local, call.out());
     call.conclude(call.out());
     if (plan.is_host()) {
         Send send(call, plan.fold_partner(), unfold, call.out());

@@ -5,7 +5,7 @@ namespace trireme::algorithm {
 // A group of one: every collective is a copy of the input, if anything.
 Task alone(Call& call) {
     if (info(call.op().kind).shape != Shape::none) {
-        Call::copy(call.in(), call.out());
+        call.copy(call.in(), call.out());
         if (info(call.op().kind).reduces) call.conclude(call.out());
     }
     co_return;

@@ -10,7 +10,7 @@ Task gather_linear(Call& call) {
         co_await send;
         co_return;
     }
-    Call::copy(call.in(), call.out_block(call.rank()));
+    call.copy(call.in(), call.out_block(call.rank()));
     for (int rank = 0; rank < call.size(); ++rank) {
         if (rank == call.rank()) continue;
         Receive receive(call, rank, 0, call.out_block(rank));

@@ -17,7 +17,7 @@ Task reduce_binomial(Call& call) {
         local = partial;
     }
     if (tree.is_root()) {
-        Call::copy(local, call.out());
+        call.copy(local, call.out());
         call.conclude(call.out());
     } else {
         Send send(call, tree.parent(), 0, local);

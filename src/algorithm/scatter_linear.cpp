@@ -9,7 +9,7 @@ Task scatter_linear(Call& call) {
         co_await receive;
         co_return;
     }
-    Call::copy(call.in_block(call.rank()), call.out());
+    call.copy(call.in_block(call.rank()), call.out());
     for (int rank = 0; rank < call.size(); ++rank) {
         if (rank == call.rank()) continue;
         Send send(call, rank, 0, call.in_block(rank));

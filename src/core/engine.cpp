@@ -39,11 +39,17 @@ constexpr auto longest_sleep = 1s;
 
 Engine::Turn::~Turn() {
     if (!lock_.owns_lock()) return;
-    std::vector<std::shared_ptr<Execution>> retired;
+    if (engine_.retired_.empty()) return;
+    // Kept from one time to the next, so that nothing is allocated; a callback that comes here
+    // again finds none.
+    thread_local std::vector<std::shared_ptr<Execution>> spare;
+    std::vector<std::shared_ptr<Execution>> retired = std::move(spare);
     retired.swap(engine_.retired_);
     lock_.unlock();
     for (const auto& execution : retired)
         for (const auto& callback : execution->callbacks_) callback(execution->error());
+    retired.clear();
+    spare = std::move(retired);
 }
 
 Engine::Engine() : scratch_(std::make_unique<std::byte[]>(scratch_bytes)) {
@@ -170,6 +176,15 @@ void Engine::ended(Execution& execution) noexcept {
 
 bool Engine::wait(Execution& execution, Clock::time_point until) {
     if (execution.ended()) return true;
+    return drive([&] { return execution.ended(); }, until);
+}
+
+void Engine::wait_any(std::span<Execution* const> executions, Clock::time_point until) {
+    drive([&] { return std::ranges::any_of(executions, &Execution::ended); }, until);
+}
+
+template <class Ended>
+bool Engine::drive(Ended ended, Clock::time_point until) {
     {
         const Turn turn(*this);
         ++drivers_;
@@ -177,7 +192,7 @@ bool Engine::wait(Execution& execution, Clock::time_point until) {
     }
     Waiter waiter;
     std::uint32_t idles = 0;
-    while (!execution.ended()) {
+    while (!ended()) {
         bool moved = false;
         {
             Turn turn(*this, std::try_to_lock);
@@ -188,7 +203,7 @@ bool Engine::wait(Execution& execution, Clock::time_point until) {
             continue;
         }
         if (waiter.idle() == Waiter::Step::sleep) {
-            sleep(execution, until);
+            sleep(ended, until);
         } else if (++idles % idles_per_clock != 0) {
             continue;
         }
@@ -200,7 +215,7 @@ bool Engine::wait(Execution& execution, Clock::time_point until) {
     }
     Turn turn(*this);
     if (--drivers_ == 0 && !background_.empty()) leave_to_background();
-    return execution.ended();
+    return ended();
 }
 
 void Engine::fail_overdue(Clock::time_point now) {
@@ -238,12 +253,13 @@ void Engine::disarm() noexcept {
     if (sleepers_ == 0) sleep_flag_->store(0, std::memory_order_relaxed);
 }
 
-void Engine::sleep(const Execution& execution, Clock::time_point until) {
+template <class Ended>
+void Engine::sleep(Ended ended, Clock::time_point until) {
     {
         Turn turn(*this);
-        if (execution.ended()) return;
+        if (ended()) return;
         ++sleepers_;
-        if (arm() || execution.ended()) {
+        if (arm() || ended()) {
             --sleepers_;
             disarm();
             return;

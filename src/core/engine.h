@@ -103,6 +103,9 @@ public:
     /// Drives until `execution` has ended, or until `until`; returns whether it has ended.
     bool wait(Execution& execution, Clock::time_point until);
 
+    /// Drives until one of these, all of this engine, has ended, or until `until`.
+    void wait_any(std::span<Execution* const> executions, Clock::time_point until);
+
     /// Drives until everything that was started has ended, at its deadline at the latest.
     void drain();
 
@@ -137,7 +140,10 @@ private:
     [[nodiscard]] Clock::time_point next_deadline() const noexcept;
     [[nodiscard]] bool arm();
     void disarm() noexcept;
-    void sleep(const Execution& execution, Clock::time_point until);
+    template <class Ended>
+    bool drive(Ended ended, Clock::time_point until);
+    template <class Ended>
+    void sleep(Ended ended, Clock::time_point until);
     void leave_to_background();
 
     const int born_ = fork_generation();

@@ -29,6 +29,15 @@ public:
     /// Whether it uses memory that it does not keep alive.
     [[nodiscard]] virtual bool borrows() const noexcept = 0;
 
+    /// Of a receive: the rank of the group that the message came from, once it has ended; else -1.
+    [[nodiscard]] virtual int source() const noexcept { return -1; }
+
+    /// The algorithm that was chosen; empty before.
+    [[nodiscard]] virtual const char* algorithm() const noexcept { return ""; }
+
+    /// Starts one that was prepared, and has not been started or has ended, anew.
+    virtual void restart() {}
+
     [[nodiscard]] Engine& engine() const noexcept { return engine_; }
     [[nodiscard]] Engine::Clock::time_point deadline() const noexcept { return deadline_; }
     [[nodiscard]] bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
@@ -44,6 +53,14 @@ public:
 protected:
     /// Under the engine's mutex, before anyone learns that it has ended; may replace the error.
     virtual void wind_up(std::exception_ptr& error) noexcept = 0;
+
+    /// Under the engine's mutex: as if it had never run.
+    void rewind(Engine::Clock::time_point deadline) noexcept {
+        deadline_ = deadline;
+        error_ = nullptr;
+        in_background_ = false;
+        ended_.store(false, std::memory_order_relaxed);
+    }
 
 private:
     friend class Engine;

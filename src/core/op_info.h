@@ -19,11 +19,21 @@ enum class Shape : std::uint8_t {
     exchanged,  ///< out = in, both a multiple of n
 };
 
+/// Which ranks must agree on an operation's element count.
+enum class Counts : std::uint8_t {
+    equal,     ///< all of them
+    listed,    ///< all, on the list of all parts' counts, if these differ
+    pairwise,  ///< the two sides of each message
+    /// All where the parts are equal, else the two sides of each message.
+    equal_or_pairwise,
+};
+
 /// One row per kind of operation; feeds validation, fingerprints, error texts and the benchmark.
 struct OpInfo {
     OpKind kind;
     std::string_view name;
     Shape shape;
+    Counts counts;
     bool has_root;         ///< `Op::peer` is a root
     bool in_only_at_root;  ///< scatter: the others' `in` is not looked at
     bool out_only_at_root;
@@ -40,19 +50,22 @@ struct OpInfo {
 };
 
 inline constexpr std::array<OpInfo, op_kinds> op_table{{
-    // kind                   name              shape             root   in@r   out@r  reduce p2p
-    {OpKind::broadcast, "broadcast", Shape::same, true, false, false, false, false, 1, 0},
-    {OpKind::all_reduce, "all_reduce", Shape::same, false, false, false, true, false, 2, -2},
-    {OpKind::reduce, "reduce", Shape::same, true, false, false, true, false, 1, 0},
-    {OpKind::all_gather, "all_gather", Shape::gathered, false, false, false, false, false, 1, -1},
-    {OpKind::gather, "gather", Shape::gathered, true, false, true, false, false, 1, -1},
-    {OpKind::scatter, "scatter", Shape::scattered, true, true, false, false, false, 1, -1},
-    {OpKind::reduce_scatter, "reduce_scatter", Shape::scattered, false, false, false, true, false,
-     1, -1},
-    {OpKind::all_to_all, "all_to_all", Shape::exchanged, false, false, false, false, false, 1, -1},
-    {OpKind::barrier, "barrier", Shape::none, false, false, false, false, false, 0, 0},
-    {OpKind::send, "send", Shape::in_only, false, false, false, false, true, 1, 0},
-    {OpKind::recv, "recv", Shape::out_only, false, false, false, false, true, 1, 0},
+    // clang-format off
+    //                                          shape             counts                    root   in@r   out@r  reduce p2p    bus
+    {OpKind::broadcast, "broadcast",            Shape::same,      Counts::equal,             true,  false, false, false, false, 1, 0},
+    {OpKind::all_reduce, "all_reduce",          Shape::same,      Counts::equal,             false, false, false, true,  false, 2, -2},
+    {OpKind::reduce, "reduce",                  Shape::same,      Counts::equal,             true,  false, false, true,  false, 1, 0},
+    {OpKind::all_gather, "all_gather",          Shape::gathered,  Counts::listed,            false, false, false, false, false, 1, -1},
+    {OpKind::gather, "gather",                  Shape::gathered,  Counts::pairwise,          true,  false, true,  false, false, 1, -1},
+    {OpKind::scatter, "scatter",                Shape::scattered, Counts::pairwise,          true,  true,  false, false, false, 1, -1},
+    {OpKind::reduce_scatter, "reduce_scatter",  Shape::scattered, Counts::listed,            false, false, false, true,  false, 1, -1},
+    {OpKind::all_to_all, "all_to_all",          Shape::exchanged, Counts::equal_or_pairwise, false, false, false, false, false, 1, -1},
+    {OpKind::barrier, "barrier",                Shape::none,      Counts::equal,             false, false, false, false, false, 0, 0},
+    {OpKind::scan, "scan",                      Shape::same,      Counts::equal,             false, false, false, true,  false, 1, 0},
+    {OpKind::exclusive_scan, "exclusive_scan",  Shape::same,      Counts::equal,             false, false, false, true,  false, 1, 0},
+    {OpKind::send, "send",                      Shape::in_only,   Counts::equal,             false, false, false, false, true,  1, 0},
+    {OpKind::recv, "recv",                      Shape::out_only,  Counts::equal,             false, false, false, false, true,  1, 0},
+    // clang-format on
 }};
 
 [[nodiscard]] constexpr const OpInfo& info(OpKind kind) noexcept {

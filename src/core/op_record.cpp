@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "core/op_info.h"
@@ -11,24 +13,55 @@ namespace trireme {
 namespace {
 
 // A fingerprint is packed rather than hashed, so that the other side can say what it means:
-// kind 5 bits, dtype 5, reduce op 5, root 17 (0: none), count 32. Counts that need more than 31
-// bits are folded, with the top bit set.
+// kind 5 bits, dtype 5, reduce op 5, root 17 (0: none), how the count is meant 2, count 30. A
+// user's reduce op is known by its name, of which a hash is laid over the root.
 constexpr std::uint64_t kind_shift = 59;
 constexpr std::uint64_t dtype_shift = 54;
 constexpr std::uint64_t reduce_shift = 49;
 constexpr std::uint64_t root_shift = 32;
+constexpr std::uint64_t mode_shift = 30;
 constexpr std::uint64_t five_bits = 31;
 constexpr std::uint64_t root_mask = (1U << 17) - 1;
-constexpr std::uint64_t folded = 1U << 31;
+constexpr std::uint64_t count_mask = (1U << 30) - 1;
 
-std::string describe_call(OpKind kind, Dtype dtype, std::string_view count, ReduceOp reduce,
+static_assert(op_kinds <= five_bits && dtype_count <= five_bits && reduce_op_kinds <= five_bits);
+
+enum Mode : std::uint8_t {
+    plain,   // the count itself
+    folded,  // a count that needs more bits
+    listed,  // a hash of all parts' counts
+    free_,   // none: each message's length is compared
+};
+
+// Spreads what differs in few bits over all of them (the finaliser of splitmix64).
+constexpr std::uint64_t mix(std::uint64_t x) noexcept {
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9U;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebU;
+    return x ^ x >> 31;
+}
+
+std::string describe_call(OpKind kind, Dtype dtype, std::string_view count, std::string_view reduce,
                           int root) {
     const OpInfo& row = info(kind);
     std::string text;
     if (row.shape != Shape::none) text = fmt::format("{}[{}]", name(dtype), count);
-    if (row.reduces) text += fmt::format(" {}", name(reduce));
+    if (row.reduces) text += fmt::format(" {}", reduce);
     if (row.has_root) text += fmt::format(" root {}", root);
     return text;
+}
+
+bool differ(std::span<const Buffer> parts) noexcept {
+    return std::ranges::any_of(
+        parts, [&](const Buffer& part) { return part.count != parts.front().count; });
+}
+
+std::uint64_t count_field(const OpRecord& record) noexcept {
+    const Counts counts = info(record.kind).counts;
+    if (counts == Counts::pairwise || (counts == Counts::equal_or_pairwise && record.uneven))
+        return std::uint64_t{free_} << mode_shift;
+    if (record.uneven) return std::uint64_t{listed} << mode_shift | (record.parts & count_mask);
+    if (record.count <= count_mask) return record.count;
+    return std::uint64_t{folded} << mode_shift | (mix(record.count) & count_mask);
 }
 
 std::string_view base_name(std::string_view path) noexcept {
@@ -38,11 +71,12 @@ std::string_view base_name(std::string_view path) noexcept {
 }  // namespace
 
 OpRecord OpRecord::make(const Op& op, std::uint64_t sequence) noexcept {
-    const Shape shape = info(op.kind).shape;
+    const OpInfo& row = info(op.kind);
+    const Shape shape = row.shape;
     const bool count_out = shape == Shape::scattered || shape == Shape::out_only || op.in.empty();
     const auto& buffers = count_out ? op.out : op.in;
     OpRecord record{.kind = op.kind,
-                    .reduce = op.reduce,
+                    .reduce = op.reduce.kind(),
                     .peer = op.peer,
                     .tag = op.tag,
                     .sequence = sequence,
@@ -50,8 +84,20 @@ OpRecord OpRecord::make(const Op& op, std::uint64_t sequence) noexcept {
                     .line = op.site.line()};
     if (!buffers.empty()) {
         record.dtype = buffers.front().dtype;
-        record.count = buffers.front().count;
+        for (const Buffer& part : buffers) record.count += part.count;
     }
+    if (row.counts == Counts::listed) {
+        const auto& parts = shape == Shape::gathered ? op.out : op.in;
+        record.uneven = differ(parts);
+        std::uint64_t hash = parts.size();
+        if (record.uneven)
+            for (const Buffer& part : parts) hash = mix(hash ^ part.count);
+        record.parts = static_cast<std::uint32_t>(hash);
+    } else if (row.counts == Counts::equal_or_pairwise) {
+        record.uneven = op.in.size() > 1 || op.out.size() > 1;
+    }
+    if (const UserReduce* user = op.reduce.user())
+        user->name().copy(record.user.data(), record.user.size() - 1);
     return record;
 }
 
@@ -60,9 +106,14 @@ std::string OpRecord::site() const { return fmt::format("{}:{}", base_name(file)
 std::string OpRecord::describe() const {
     std::string text{info(kind).name};
     if (sequence != 0) text += fmt::format(" #{}", sequence);
-    const std::string call = describe_call(kind, dtype, fmt::to_string(count), reduce, peer);
+    const bool own = reduce == ReduceOp::Kind::user;
+    const std::string call =
+        describe_call(kind, dtype, fmt::format("{}{}", count, uneven ? " of uneven parts" : ""),
+                      own ? std::string_view(user.data()) : name(reduce), peer);
     if (!call.empty()) text += " " + call;
-    if (info(kind).point_to_point)
+    if (peer == AnySource::rank)
+        text += " from any rank";
+    else if (info(kind).point_to_point)
         text += fmt::format(" {} rank {}", kind == OpKind::send ? "to" : "from", peer);
     if (tag != 0) text += fmt::format(" tag {}", tag);
     return text + fmt::format(" ({})", site());
@@ -72,13 +123,16 @@ std::uint64_t OpRecord::fingerprint() const noexcept {
     const OpInfo& row = info(kind);
     // The two sides of a message look the same.
     const OpKind shown = kind == OpKind::recv ? OpKind::send : kind;
-    const std::uint64_t short_count =
-        count < folded ? count : ((count ^ count >> 31 ^ count >> 62) | folded) & 0xffffffffU;
+    std::uint64_t root = row.has_root ? static_cast<std::uint64_t>(peer + 1) : 0;
+    if (row.reduces && reduce == ReduceOp::Kind::user) {
+        std::uint64_t hash = 0;
+        for (const char letter : user) hash = mix(hash ^ static_cast<unsigned char>(letter));
+        root ^= hash;
+    }
     return static_cast<std::uint64_t>(shown) << kind_shift |
            static_cast<std::uint64_t>(dtype) << dtype_shift |
-           (row.reduces ? static_cast<std::uint64_t>(reduce.kind()) + 1 : 0) << reduce_shift |
-           (row.has_root ? static_cast<std::uint64_t>(peer + 1) & root_mask : 0) << root_shift |
-           short_count;
+           (row.reduces ? static_cast<std::uint64_t>(reduce) + 1 : 0) << reduce_shift |
+           (root & root_mask) << root_shift | count_field(*this);
 }
 
 std::string describe_fingerprint(std::uint64_t fingerprint) {
@@ -86,16 +140,20 @@ std::string describe_fingerprint(std::uint64_t fingerprint) {
     const auto dtype = fingerprint >> dtype_shift & five_bits;
     const auto reduce = fingerprint >> reduce_shift & five_bits;
     const auto root = fingerprint >> root_shift & root_mask;
-    const auto count = fingerprint & 0xffffffffU;
-    if (kind >= op_kinds || size_of(static_cast<Dtype>(dtype)) == 0 ||
-        reduce > static_cast<std::uint64_t>(ReduceOp::Kind::avg) + 1)
+    const auto mode = fingerprint >> mode_shift & 3;
+    if (kind >= op_kinds || dtype >= dtype_count || reduce > reduce_op_kinds)
         return "an unknown operation";
     const OpInfo& row = op_table[kind];
+    const auto reduce_kind = static_cast<ReduceOp::Kind>(reduce == 0 ? 0 : reduce - 1);
+    std::string count = fmt::to_string(fingerprint & count_mask);
+    if (mode == folded) count = "2^30 or more";
+    if (mode == listed) count = "uneven parts";
+    if (mode == free_) count = "...";
     std::string text{row.name};
+    // A user's op hides the root.
     const std::string call =
-        describe_call(row.kind, static_cast<Dtype>(dtype),
-                      (count & folded) != 0 ? "2^31 or more" : fmt::to_string(count),
-                      ReduceOp(static_cast<ReduceOp::Kind>(reduce == 0 ? 0 : reduce - 1)),
+        describe_call(row.kind, static_cast<Dtype>(dtype), count,
+                      reduce_kind == ReduceOp::Kind::user ? "by a user's op" : name(reduce_kind),
                       static_cast<int>(root) - 1);
     return call.empty() ? text : text + " " + call;
 }

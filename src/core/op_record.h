@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -11,13 +12,19 @@ namespace trireme {
 struct OpRecord {
     OpKind kind = OpKind::barrier;
     Dtype dtype = Dtype::uint8;
-    ReduceOp reduce = sum;
+    ReduceOp::Kind reduce = ReduceOp::Kind::sum;
+    /// The parts of the ranks differ, or may differ: `count` is this rank's alone.
+    bool uneven = false;
     int peer = -1;
     int tag = 0;
-    std::uint64_t count = 0;     ///< elements that this rank contributes or receives: see `make`
+    std::uint64_t count = 0;  ///< elements that this rank contributes or receives: see `make`
+    std::uint32_t parts =
+        0;  ///< what the list of all parts' counts is known by, where it is listed
     std::uint64_t sequence = 0;  ///< 0: not numbered yet
+    const char* algorithm = "";  ///< the one that was chosen, once it was
     const char* file = "";
     unsigned line = 0;
+    std::array<char, 24> user{};  ///< the name of a user's reduce op, cut
 
     /// `count` is the number on which all ranks must agree: of a gathered or scattered operation
     /// the smaller side's, of the others the buffer's.

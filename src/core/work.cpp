@@ -1,6 +1,8 @@
 #include "trireme/work.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/execution.h"
 #include "trireme/error.h"
@@ -55,6 +57,52 @@ void Work::then(std::function<void(std::exception_ptr)> callback) {
         execution_->on_end(std::move(callback));
     } else {
         callback(nullptr);
+    }
+}
+
+int Work::source() const noexcept {
+    return execution_ && execution_->ended() ? execution_->source() : -1;
+}
+
+std::string_view Work::algorithm() const noexcept {
+    return execution_ ? execution_->algorithm() : std::string_view();
+}
+
+void wait_all(std::span<Work> works) {
+    std::exception_ptr first;
+    for (Work& work : works) {
+        try {
+            work.wait();
+        } catch (const Error&) {
+            if (!first) first = std::current_exception();
+        }
+    }
+    if (first) std::rethrow_exception(first);
+}
+
+std::size_t wait_any(std::span<Work> works) {
+    if (works.empty())
+        throw Error(ErrorCode::invalid_argument, "wait_any: there is nothing to wait for");
+    for (;;) {
+        // Those of the first one's engine are waited for together. Where some belong to another
+        // world, each engine has its turn.
+        for (std::size_t i = 0; i < works.size(); ++i) {
+            if (!works[i].done()) continue;
+            works[i].wait();
+            return i;
+        }
+        std::vector<Engine*> engines;
+        for (const Work& work : works) {
+            Engine* engine = &work.execution_->engine();
+            if (std::ranges::find(engines, engine) == engines.end()) engines.push_back(engine);
+        }
+        for (Engine* engine : engines) {
+            std::vector<Execution*> own;
+            for (const Work& work : works)
+                if (&work.execution_->engine() == engine) own.push_back(work.execution_.get());
+            engine->wait_any(own, engines.size() == 1 ? Engine::Clock::time_point::max()
+                                                      : Engine::after(Timeout{1}));
+        }
     }
 }
 

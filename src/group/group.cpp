@@ -1,8 +1,14 @@
 #include "trireme/group.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "group/group_state.h"
+#include "group/world_state.h"
 #include "trireme/error.h"
 
 namespace trireme {
@@ -34,7 +40,58 @@ std::span<const int> Group::ranks() const noexcept {
 
 void Group::abort(const std::string& reason) const { member(state_).abort(reason); }
 
-void Group::run(const Op& op) const { member(state_).run(op, timeout_); }
+int Group::rank_of(int world_rank) const noexcept {
+    const auto all = ranks();
+    const auto found = std::ranges::find(all, world_rank);
+    return found == all.end() ? -1 : static_cast<int>(found - all.begin());
+}
+
+int Group::world_rank_of(int group_rank) const {
+    if (group_rank < 0 || group_rank >= size())
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("rank {} is not in group \"{}\" of {} ranks", group_rank, name(), size()));
+    return ranks()[static_cast<std::size_t>(group_rank)];
+}
+
+Group Group::subgroup(const std::vector<int>& group_ranks, GroupOptions options) const {
+    GroupState& own = member(state_);
+    std::vector<int> chosen;
+    for (const int rank : group_ranks) chosen.push_back(world_rank_of(rank));
+    return Group(own.world().make_group(chosen, std::move(options)));
+}
+
+Group Group::split(int color, int key, GroupOptions options) const {
+    GroupState& own = member(state_);
+    std::vector<int> colors(static_cast<std::size_t>(size()));
+    std::vector<int> keys(colors.size());
+    all_gather(color, colors);
+    all_gather(key, keys);
+    std::vector<int> chosen;
+    for (int rank = 0; rank < size(); ++rank)
+        if (colors[static_cast<std::size_t>(rank)] == color) chosen.push_back(rank);
+    if (color < 0) return {};
+    std::ranges::stable_sort(chosen, std::less<>(),
+                             [&](int rank) { return keys[static_cast<std::size_t>(rank)]; });
+    for (int& rank : chosen) rank = world_rank_of(rank);
+    return Group(own.world().make_group(chosen, std::move(options)));
+}
+
+Group Group::blocks_of(int block, GroupOptions options) const {
+    if (block < 1 || size() % block != 0)
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("group \"{}\" of {} ranks cannot be cut into blocks of {}", name(),
+                                size(), block));
+    std::vector<int> chosen(static_cast<std::size_t>(block));
+    std::iota(chosen.begin(), chosen.end(), rank() / block * block);
+    return subgroup(chosen, std::move(options));
+}
+
+int Group::run(const Op& op) const { return member(state_).run(op, timeout_); }
+
+Prepared Group::prepare(const Op& op, std::optional<Operand> in, std::optional<Operand> out) const {
+    return Prepared(member(state_).prepare(op, std::move(in), std::move(out), timeout_));
+}
 
 Work Group::start(const Op& op, std::optional<Operand> in, std::optional<Operand> out) const {
     return member(state_).start(op, std::move(in), std::move(out), timeout_);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "algorithm/select.h"
@@ -15,6 +16,13 @@ GroupState::GroupState(std::shared_ptr<WorldState> world, GroupPlan plan)
     : world_(std::move(world)), plan_(std::move(plan)) {
     const Engine::Turn turn(engine());
     for (const int rank : plan_.ranks) links_.push_back(&world_->link(rank));
+    place_ = {.rank = plan_.rank,
+              .size = size(),
+              .links = links_,
+              .hosts = plan_.hosts,
+              .blocks = &engine().blocks()};
+    const int hosts = plan_.hosts.empty() ? 1 : 1 + std::ranges::max(plan_.hosts);
+    several_hosts_ = hosts > 1 && hosts < size();
     world_->enter(*this);
 }
 
@@ -26,10 +34,25 @@ GroupState::~GroupState() {
 
 int GroupState::world_rank() const noexcept { return world_->rank(); }
 Engine& GroupState::engine() const noexcept { return world_->engine(); }
-const AlgorithmChoice& GroupState::choice() const noexcept { return world_->choice(); }
+
+const Algorithm& GroupState::select(const Op& op, const OpRecord& record) const {
+    const OpInfo& row = info(op.kind);
+    const bool agreed =
+        row.counts == Counts::equal || (row.counts != Counts::pairwise && !record.uneven);
+    // Of uneven parts all ranks know only the list, not one number that is every rank's.
+    const bool commutes = op.reduce.user() == nullptr || op.reduce.user()->commutes();
+    return world_->choice().select({.kind = op.kind,
+                                    .bytes = agreed ? record.count * size_of(record.dtype) : 0,
+                                    .ranks = size(),
+                                    .memory = plan_.memory_reachable,
+                                    .uneven = record.uneven,
+                                    .several_hosts = several_hosts_,
+                                    .in_rank_order = plan_.reproducible || !commutes});
+}
 
 Engine::Clock::time_point GroupState::deadline(const Op& op, Timeout timeout) const {
     if (op.timeout > Timeout{0}) timeout = op.timeout;
+    if (timeout <= Timeout{0}) timeout = plan_.timeout;
     if (timeout <= Timeout{0}) timeout = world_->options().timeout;
     return Engine::after(timeout);
 }
@@ -44,12 +67,34 @@ void GroupState::refuse_after_fork() const {
                         name()));
 }
 
-void GroupState::run(const Op& op, Timeout timeout) {
+// A blocking message to or from oneself has nobody to meet unless the other side is there.
+void GroupState::refuse_lonely(const Op& op) const {
+    if (!info(op.kind).point_to_point || op.peer != rank()) return;
+    const Engine::Turn turn(engine());
+    const Link& self = *links_[static_cast<std::size_t>(rank())];
+    const bool receives = op.kind == OpKind::recv;
+    const auto count = messages_.find({op.kind, op.peer, op.tag});
+    const std::uint64_t sequence = count == messages_.end() ? 1 : count->second + 1;
+    const Key key{plan_.stream, static_cast<std::uint32_t>(sequence), op.tag};
+    const bool there = receives
+                           ? self.has_message(key)
+                           : self.has_receive(key) || self.sends_at_once(op.in.front().bytes());
+    if (!there)
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("{} on group \"{}\": this rank would wait for itself; start the "
+                                "other side first, with {}",
+                                OpRecord::make(op, 0).describe(), name(),
+                                receives ? "send or send_async" : "recv_async"));
+}
+
+int GroupState::run(const Op& op, Timeout timeout) {
     refuse_after_fork();
     validate(op, *this);
+    refuse_lonely(op);
     Operation operation(*this, op, deadline(op, timeout));
     engine().run(operation);
     if (operation.error()) std::rethrow_exception(operation.error());
+    return operation.source();
 }
 
 Work GroupState::start(const Op& op, std::optional<Operand> in, std::optional<Operand> out,
@@ -62,6 +107,15 @@ Work GroupState::start(const Op& op, std::optional<Operand> in, std::optional<Op
     return Work(std::move(operation));
 }
 
+std::shared_ptr<Execution> GroupState::prepare(const Op& op, std::optional<Operand> in,
+                                               std::optional<Operand> out, Timeout timeout) {
+    refuse_after_fork();
+    auto operation = std::make_shared<Operation>(shared_from_this(), op, std::move(in),
+                                                 std::move(out), deadline(op, timeout), timeout);
+    validate(operation->op(), *this);
+    return operation;
+}
+
 void GroupState::abort(const std::string& reason) {
     refuse_after_fork();
     const Engine::Turn turn(engine());
@@ -72,12 +126,100 @@ void GroupState::abort(const std::string& reason) {
     engine().ready().run();
 }
 
-void GroupState::number(OpRecord& record) {
+void GroupState::admit(Operation& operation) {
+    OpRecord& record = operation.record();
+    refuse_failed(record);
+    const bool collective = !info(record.kind).point_to_point;
+    if (record.peer == AnySource::rank) {
+        under_way_.push_back(&operation);
+        if (const int peer = find_source(record.tag); peer >= 0)
+            take_message(operation, peer);
+        else
+            from_any_.push_back(&operation);
+        return;
+    }
+    number(record);
+    under_way_.push_back(&operation);
+    if (collective && (running_ >= most_collectives || !queued_.empty())) {
+        queued_.push_back(&operation);
+        return;
+    }
+    if (collective) ++running_;
+    operation.launch(record.peer);
+}
+
+void GroupState::remove(Operation& operation) noexcept {
+    std::erase(under_way_, &operation);
+    const bool waited = std::erase(from_any_, &operation) + std::erase(queued_, &operation) != 0;
+    if (info(operation.record().kind).point_to_point) return;
+    if (!waited) --running_;
+    // One that is launched may end at once: then this is called again, inside, and the loop goes
+    // on.
+    if (launching_) return;
+    launching_ = true;
+    while (!failure_ && !queued_.empty() && running_ < most_collectives) {
+        Operation* next = queued_.front();
+        queued_.pop_front();
+        ++running_;
+        next->launch(next->record().peer);
+    }
+    launching_ = false;
+}
+
+std::uint32_t GroupState::next_message(int peer, int tag) const {
+    const auto count = messages_.find({OpKind::recv, peer, tag});
+    return static_cast<std::uint32_t>(count == messages_.end() ? 1 : count->second + 1);
+}
+
+// The rank whose next message under this tag is here; -1: none's. Looks from another rank on each
+// time, so that none starves the others.
+int GroupState::find_source(int tag) {
+    first_source_ = (first_source_ + 1) % size();
+    for (int i = 0; i < size(); ++i) {
+        const int peer = (first_source_ + i) % size();
+        const Key key{plan_.stream, next_message(peer, tag), tag};
+        if (links_[static_cast<std::size_t>(peer)]->has_message(key)) return peer;
+    }
+    return -1;
+}
+
+void GroupState::take_message(Operation& operation, int peer) {
+    OpRecord& record = operation.record();
+    record.peer = peer;
+    number(record);
+    operation.launch(peer);
+}
+
+void GroupState::message_came(int world_peer, const Envelope& envelope) {
+    const auto rank = std::find(plan_.ranks.begin(), plan_.ranks.end(), world_peer);
+    if (rank == plan_.ranks.end()) return;
+    const int peer = static_cast<int>(rank - plan_.ranks.begin());
+    if (next_message(peer, envelope.key.tag) != envelope.key.sequence) return;
+    for (auto waiting = from_any_.begin(); waiting != from_any_.end(); ++waiting) {
+        Operation& operation = **waiting;
+        if (operation.record().tag != envelope.key.tag) continue;
+        from_any_.erase(waiting);
+        take_message(operation, peer);
+        return;
+    }
+}
+
+std::vector<int> GroupState::other_ranks() const {
+    std::vector<int> others;
+    for (const int rank : plan_.ranks)
+        if (rank != world_rank()) others.push_back(rank);
+    return others;
+}
+
+void GroupState::refuse_failed(const OpRecord& record) const {
     if (failure_)
         throw Error(failure_->code(),
                     fmt::format("{} on group \"{}\" cannot start, the group has failed: {}",
                                 record.describe(), name(), failure_->what()),
                     failure_->ranks());
+}
+
+void GroupState::number(OpRecord& record) {
     if (info(record.kind).point_to_point) {
         record.sequence = ++messages_[{record.kind, record.peer, record.tag}];
         return;
@@ -113,6 +255,9 @@ void GroupState::fail_all(const Error& error, const Error* told) {
         link->fail_stream(stream(), shared);
         if (told != nullptr && link->peer() != world_rank()) link->send_abort(stream(), *told);
     }
+    // Those that wait for their turn, or for a message from anywhere, have no transfer that fails.
+    while (!queued_.empty()) queued_.back()->complete(shared);
+    while (!from_any_.empty()) from_any_.back()->complete(shared);
 }
 
 void GroupState::fail_under_way(const Error& cause) {
@@ -144,7 +289,16 @@ void GroupState::check_early(int peer, const Envelope& envelope) {
     if (last.sequence != 0) static_cast<void>(compare(last));
 }
 
-Error GroupState::mismatch(const OpRecord& own, int peer, const Envelope& theirs) const {
+Error GroupState::mismatch(const OpRecord& own, int peer, const Envelope& theirs,
+                           std::optional<std::size_t> expected) const {
+    if (expected && theirs.fingerprint == own.fingerprint())
+        return {
+            ErrorCode::mismatch,
+            fmt::format("{} on group \"{}\": rank {} sends {} elements to rank {}, which expects "
+                        "{}; both sides must give the same count for this pair",
+                        own.describe(), name(), peer, theirs.length / size_of(own.dtype),
+                        world_rank(), *expected / size_of(own.dtype)),
+            {peer, world_rank()}};
     const std::string their_call = describe_fingerprint(theirs.fingerprint);
     if (info(own.kind).point_to_point)
         return {ErrorCode::mismatch,

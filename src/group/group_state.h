@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,16 +11,18 @@
 #include <tuple>
 #include <vector>
 
+#include "algorithm/call.h"
 #include "core/engine.h"
 #include "core/op_record.h"
 #include "link/link.h"
 #include "trireme/error.h"
 #include "trireme/op.h"
+#include "trireme/operand.h"
 #include "trireme/work.h"
 
 namespace trireme {
 
-class AlgorithmChoice;
+struct Algorithm;
 class Operation;
 class WorldState;
 
@@ -30,6 +33,9 @@ struct GroupPlan {
     std::vector<int> ranks;         ///< world ranks
     int rank = -1;                  ///< this process's place among them
     bool memory_reachable = false;  ///< between every two members
+    std::vector<int> hosts;         ///< of each member, numbered from 0 in rank order
+    Timeout timeout{0};             ///< of operations that have none of their own; 0: the world's
+    bool reproducible = false;      ///< reductions in rank order only
 };
 
 /// A group, behind the light `Group` values that refer to it.
@@ -47,30 +53,38 @@ public:
     [[nodiscard]] std::span<const int> ranks() const noexcept { return plan_.ranks; }
     [[nodiscard]] int world_rank() const noexcept;
     [[nodiscard]] std::uint32_t stream() const noexcept { return plan_.stream; }
-    [[nodiscard]] bool memory_reachable() const noexcept { return plan_.memory_reachable; }
+    /// The algorithm for an operation.
+    [[nodiscard]] const Algorithm& select(const Op& op, const OpRecord& record) const;
     [[nodiscard]] Engine& engine() const noexcept;
-    [[nodiscard]] const AlgorithmChoice& choice() const noexcept;
 
     /// Blocking.
-    void run(const Op& op, Timeout timeout);
+    int run(const Op& op, Timeout timeout);
     /// Started.
     [[nodiscard]] Work start(const Op& op, std::optional<Operand> in, std::optional<Operand> out,
                              Timeout timeout);
+    /// To be started by `Execution::restart`.
+    [[nodiscard]] std::shared_ptr<Execution> prepare(const Op& op, std::optional<Operand> in,
+                                                     std::optional<Operand> out, Timeout timeout);
     void abort(const std::string& reason);
+    [[nodiscard]] WorldState& world() const noexcept { return *world_; }
 
     // --- Under the engine's mutex --------------------------------------------------------------
 
-    [[nodiscard]] std::span<Link* const> links() const noexcept { return links_; }
+    [[nodiscard]] const Place& place() const noexcept { return place_; }
 
-    /// Numbers the operation that begins: collectives per group, messages per pair and tag. Throws
-    /// where the group has failed, and fails it where a peer's message to the operation of this
-    /// number has come already and is not of this call.
-    void number(OpRecord& record);
+    /// Numbers an operation that begins, and launches it: at once, or when its turn has come. A
+    /// group has so many collectives under way at most, as each of them takes working memory and
+    /// publications; a receive from any source waits for a message.
+    void admit(Operation& operation);
 
-    void add(Operation& operation) { under_way_.push_back(&operation); }
+    /// A message came that no receive waits for: one from any source may.
+    void message_came(int peer, const Envelope& envelope);
+
+    [[nodiscard]] std::vector<int> other_ranks() const;
+    [[nodiscard]] Engine::Clock::time_point deadline(const Op& op, Timeout timeout) const;
     [[nodiscard]] bool failed() const noexcept { return failure_.has_value(); }
     [[nodiscard]] std::exception_ptr failure() const { return std::make_exception_ptr(*failure_); }
-    void remove(Operation& operation) noexcept { std::erase(under_way_, &operation); }
+    void remove(Operation& operation) noexcept;
 
     /// Fails the group for good; only the first call counts. All that is under way ends with
     /// `error`; `tell`: the other members are told.
@@ -90,22 +104,42 @@ public:
     /// did.
     void check_early(int peer, const Envelope& envelope);
 
-    [[nodiscard]] Error mismatch(const OpRecord& own, int peer, const Envelope& theirs) const;
+    /// The error for a message that is not of this rank's call, or, of the same call, not of the
+    /// `expected` bytes.
+    [[nodiscard]] Error mismatch(const OpRecord& own, int peer, const Envelope& theirs,
+                                 std::optional<std::size_t> expected = std::nullopt) const;
 
 private:
     void refuse_after_fork() const;
     // So many of its last collectives a group remembers, to compare what comes too late.
     static constexpr std::size_t remembered = 16;
 
-    [[nodiscard]] Engine::Clock::time_point deadline(const Op& op, Timeout timeout) const;
+    static constexpr int most_collectives = 64;
+
+    /// Collectives are numbered per group, messages per pair and tag. Throws where the group has
+    /// failed, and fails it where a peer's message to the operation of this number has come already
+    /// and is not of this call.
+    void number(OpRecord& record);
+    void refuse_failed(const OpRecord& record) const;
+    [[nodiscard]] std::uint32_t next_message(int peer, int tag) const;
+    [[nodiscard]] int find_source(int tag);
+    void take_message(Operation& operation, int peer);
+    void refuse_lonely(const Op& op) const;
 
     std::shared_ptr<WorldState> world_;
     GroupPlan plan_;
     std::vector<Link*> links_;
+    Place place_;
+    bool several_hosts_ = false;
     std::uint64_t collectives_ = 0;
     std::array<OpRecord, remembered> last_;                           // by number
     std::map<std::tuple<OpKind, int, int>, std::uint64_t> messages_;  // by direction, peer, tag
-    std::vector<Operation*> under_way_;
+    std::vector<Operation*> under_way_;                               // launched, and waiting ones
+    std::deque<Operation*> queued_;     // collectives whose turn has not come
+    std::vector<Operation*> from_any_;  // receives from any source without a message yet
+    int running_ = 0;                   // collectives that are launched
+    bool launching_ = false;
+    int first_source_ = 0;  // where to look first for a message from any source
     void fail_all(const Error& error, const Error* told);
 
     std::optional<Error> failure_;

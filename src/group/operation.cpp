@@ -4,51 +4,69 @@
 
 #include <utility>
 
-#include "algorithm/select.h"
+#include "algorithm/prepare.h"
 #include "group/validate.h"
 
 namespace trireme {
 
 Operation::Operation(GroupState& group, const Op& op, Engine::Clock::time_point deadline)
-    : Execution(group.engine(), deadline), group_(group), op_(op) {}
+    : Execution(group.engine(), deadline), group_(group), op_(op), asked_peer_(op.peer) {}
 
 Operation::Operation(std::shared_ptr<GroupState> group, const Op& op, std::optional<Operand> in,
-                     std::optional<Operand> out, Engine::Clock::time_point deadline)
+                     std::optional<Operand> out, Engine::Clock::time_point deadline,
+                     Timeout timeout)
     : Execution(group->engine(), deadline),
       kept_group_(std::move(group)),
       group_(*kept_group_),
+      timeout_(timeout),
       op_(op),
+      asked_peer_(op.peer),
       in_(std::move(in)),
       out_(std::move(out)) {
-    if (out_) op_.out = {&out_->buffer, 1};
+    if (out_) op_.out = out_->buffers();
     if (in_) {
-        op_.in = {&in_->buffer, 1};
+        op_.in = in_->buffers();
     } else if (info(op_.kind).shape != Shape::out_only) {
         op_.in = op_.out;
     }
 }
 
 void Operation::begin() {
+    op_.peer = asked_peer_;
     record_ = OpRecord::make(op_, 0);
-    const std::size_t bytes = record_.count * size_of(record_.dtype);
-    const Algorithm& algorithm =
-        group_.choice().select(op_.kind, bytes, group_.size(), group_.memory_reachable());
-    group_.number(record_);
+    // A prepared one keeps its choice.
+    if (algorithm_ == nullptr) algorithm_ = &group_.select(op_, record_);
+    record_.algorithm = algorithm_->name.data();  // a literal of the table
     started_ = Engine::Clock::now();
-    group_.add(*this);
+    group_.admit(*this);
+}
+
+void Operation::launch(int peer) {
+    op_.peer = peer;
     const MessageHead head{.key = {.stream = group_.stream(),
                                    .sequence = static_cast<std::uint32_t>(record_.sequence),
                                    .tag = op_.tag},
                            .fingerprint = record_.fingerprint(),
                            .owner = this};
-    call_.emplace(op_, group_.rank(), group_.links(), head, engine().blocks());
-    task_ = algorithm.run(*call_);
+    call_.emplace(op_, group_.place(), head);
+    task_ = needs_preparation(op_) ? run_prepared(*call_, *algorithm_) : algorithm_->run(*call_);
     task_.start(engine().ready(), *this);
+}
+
+void Operation::restart() {
+    if (in_ && in_->keeper) in_->keeper->refresh();
+    if (out_ && out_->keeper) out_->keeper->refresh();
+    {
+        const Engine::Turn turn(engine());
+        rewind(group_.deadline(op_, timeout_));
+    }
+    engine().start(shared_from_this());
 }
 
 void Operation::expire() {
     const std::chrono::duration<double> waited = Engine::Clock::now() - started_;
-    const std::vector<int> awaited = group_.awaited_ranks();
+    const std::vector<int> awaited =
+        op_.peer == AnySource::rank ? group_.other_ranks() : group_.awaited_ranks();
     group_.fail(
         Error(ErrorCode::timeout,
               fmt::format("{} on group \"{}\": rank {} waited {:.1f} s for rank{} {}",
@@ -58,8 +76,8 @@ void Operation::expire() {
         true);
 }
 
-Error Operation::mismatch(int peer, const Envelope& theirs) const {
-    return group_.mismatch(record_, peer, theirs);
+Error Operation::mismatch(int peer, const Envelope& theirs, std::size_t expected) const {
+    return group_.mismatch(record_, peer, theirs, expected);
 }
 
 void Operation::wind_up(std::exception_ptr& error) noexcept {

@@ -11,33 +11,50 @@
 namespace trireme {
 
 /// An operation of a group under way.
-class Operation final : public Execution, public MessageOwner {
+class Operation final : public Execution,
+                        public MessageOwner,
+                        public std::enable_shared_from_this<Operation> {
 public:
     /// A blocking one: what `op` points to outlasts it.
     Operation(GroupState& group, const Op& op, Engine::Clock::time_point deadline);
     /// A started one: keeps its operands, and the group.
     Operation(std::shared_ptr<GroupState> group, const Op& op, std::optional<Operand> in,
-              std::optional<Operand> out, Engine::Clock::time_point deadline);
+              std::optional<Operand> out, Engine::Clock::time_point deadline,
+              Timeout timeout = Timeout{0});
 
     void begin() override;
+    /// Under the engine's mutex: runs the algorithm. The group calls it, at once or when its turn
+    /// has come; `peer` is the source of a message that may come from anywhere.
+    void launch(int peer);
+    void restart() override;
     void expire() override;
     [[nodiscard]] bool borrows() const noexcept override {
         return (in_ && in_->borrowed) || (out_ && out_->borrowed);
     }
-    [[nodiscard]] Error mismatch(int peer, const Envelope& theirs) const override;
+    [[nodiscard]] Error mismatch(int peer, const Envelope& theirs,
+                                 std::size_t expected) const override;
+
+    [[nodiscard]] int source() const noexcept override {
+        return op_.kind == OpKind::recv ? op_.peer : -1;
+    }
+    [[nodiscard]] const char* algorithm() const noexcept override { return record_.algorithm; }
 
     [[nodiscard]] const Op& op() const noexcept { return op_; }
     [[nodiscard]] const OpRecord& record() const noexcept { return record_; }
+    [[nodiscard]] OpRecord& record() noexcept { return record_; }
 
 private:
     void wind_up(std::exception_ptr& error) noexcept override;
 
     std::shared_ptr<GroupState> kept_group_;
     GroupState& group_;
+    Timeout timeout_{0};  // of each start of a prepared one
     Op op_;
+    int asked_peer_;  // `op_.peer`, before a message from any source came
     std::optional<Operand> in_;
     std::optional<Operand> out_;
     OpRecord record_;
+    const Algorithm* algorithm_ = nullptr;
     Engine::Clock::time_point started_{};
     std::optional<Call> call_;
     Task task_;

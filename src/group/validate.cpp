@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
+#include <vector>
 
 #include "core/op_info.h"
 #include "core/op_record.h"
+#include "core/parts.h"
 #include "group/group_state.h"
 #include "reduce/kernel.h"
 #include "trireme/error.h"
@@ -43,12 +46,17 @@ private:
         return row_.shape != Shape::none && row_.shape != Shape::in_only &&
                (!row_.out_only_at_root || at_root());
     }
-    [[nodiscard]] const Buffer& in() const noexcept { return op_.in.front(); }
-    [[nodiscard]] const Buffer& out() const noexcept { return op_.out.front(); }
+    [[nodiscard]] std::size_t ranks() const noexcept {
+        return static_cast<std::size_t>(group_.size());
+    }
+    [[nodiscard]] Dtype dtype() const noexcept {
+        return (uses_in() ? op_.in : op_.out).front().dtype;
+    }
 
     void peer() const {
         if (!row_.has_root && !row_.point_to_point) return;
-        if (op_.peer < 0 || op_.peer >= group_.size())
+        const bool any = op_.kind == OpKind::recv && op_.peer == AnySource::rank;
+        if (!any && (op_.peer < 0 || op_.peer >= group_.size()))
             refuse(fmt::format("{} {} is not a rank of the group; ranks are 0 to {}",
                                row_.has_root ? "root" : "peer", op_.peer, group_.size() - 1));
         if (op_.tag < 0) refuse(fmt::format("tag {} is negative; tags are 0 or more", op_.tag));
@@ -62,28 +70,51 @@ private:
                                "only",
                                which),
                    ErrorCode::unsupported);
+        if (buffer.dtype != dtype())
+            refuse(fmt::format("it mixes {} and {}; all buffers must have the same dtype",
+                               name(dtype()), name(buffer.dtype)));
     }
 
-    void present(bool wanted, std::size_t given, const char* which) const {
-        if (wanted && given != 1)
-            refuse(fmt::format("it takes one {} buffer, but {} are given", which, given));
+    void present(bool wanted, bool in_parts, std::span<const Buffer> given,
+                 const char* which) const {
+        if (!wanted) return;
+        if (given.size() != 1 && !in_parts)
+            refuse(fmt::format("it takes one {} buffer, but {} are given", which, given.size()));
+        if (given.size() != 1 && given.size() != ranks())
+            refuse(
+                fmt::format("it takes one {} buffer, or a list of {}, one per rank, but {} are "
+                            "given",
+                            which, ranks(), given.size()));
     }
 
     void buffers() const {
-        present(uses_in(), op_.in.size(), "input");
-        present(uses_out(), op_.out.size(), "output");
-        if (uses_in()) buffer(in(), "input");
-        if (uses_out()) buffer(out(), "output");
-        if (uses_in() && uses_out() && in().dtype != out().dtype)
-            refuse(fmt::format("the input is {}, the output {}; both must have the same dtype",
-                               name(in().dtype), name(out().dtype)));
+        const Shape shape = row_.shape;
+        present(uses_in(), shape == Shape::scattered || shape == Shape::exchanged, op_.in, "input");
+        present(uses_out(), shape == Shape::gathered || shape == Shape::exchanged, op_.out,
+                "output");
+        if (uses_in())
+            for (const Buffer& one : op_.in) buffer(one, "input");
+        if (uses_out())
+            for (const Buffer& one : op_.out) buffer(one, "output");
+    }
+
+    // What lies in equal parts in one buffer.
+    void divides(std::span<const Buffer> buffers, const char* which) const {
+        if (buffers.size() == 1 && buffers.front().count % ranks() != 0)
+            refuse(
+                fmt::format("the {} has {} elements, which do not divide among {} ranks; give "
+                            "`split(x, counts)` or a list of parts",
+                            which, buffers.front().count, ranks()));
+    }
+
+    [[nodiscard]] std::size_t own_part(std::span<const Buffer> buffers) const noexcept {
+        return part_of(buffers, group_.rank(), group_.size()).count;
     }
 
     void counts() const {
         if (!uses_in() || !uses_out()) return;
-        const auto n = static_cast<std::size_t>(group_.size());
-        const std::size_t reads = in().count;
-        const std::size_t writes = out().count;
+        const std::size_t reads = total_count(op_.in);
+        const std::size_t writes = total_count(op_.out);
         switch (row_.shape) {
             case Shape::same:
                 if (reads != writes)
@@ -92,26 +123,20 @@ private:
                                     "equal",
                                     reads, writes));
                 break;
-            case Shape::gathered:
-                if (writes != n * reads)
-                    refuse(
-                        fmt::format("the input has {} elements, so the output must have {} x {} "
-                                    "= {}, but has {}",
-                                    reads, n, reads, n * reads, writes));
-                break;
-            case Shape::scattered:
-                if (reads != n * writes)
-                    refuse(
-                        fmt::format("the output has {} elements, so the input must have {} x {} "
-                                    "= {}, but has {}",
-                                    writes, n, writes, n * writes, reads));
-                break;
+            case Shape::gathered: parts_fit(op_.out, "output", reads, "input"); break;
+            case Shape::scattered: parts_fit(op_.in, "input", writes, "output"); break;
             case Shape::exchanged:
-                if (reads != writes || reads % n != 0)
+                divides(op_.in, "input");
+                divides(op_.out, "output");
+                if (op_.in.size() == 1 && op_.out.size() == 1 && reads != writes)
                     refuse(
-                        fmt::format("the input has {} elements, the output {}; both must be the "
-                                    "same multiple of {}",
-                                    reads, writes, n));
+                        fmt::format("the input has {} elements, the output {}; they must be equal, "
+                                    "or give `split(x, counts)`",
+                                    reads, writes));
+                if (own_part(op_.in) != own_part(op_.out))
+                    refuse(
+                        fmt::format("this rank sends itself {} elements but expects {} from itself",
+                                    own_part(op_.in), own_part(op_.out)));
                 break;
             case Shape::none:
             case Shape::in_only:
@@ -119,35 +144,68 @@ private:
         }
     }
 
+    // Of a gathered or scattered operation: the parts against this rank's own one.
+    void parts_fit(std::span<const Buffer> parts, const char* long_side, std::size_t own,
+                   const char* short_side) const {
+        if (parts.size() == 1 && parts.front().count != ranks() * own)
+            refuse(fmt::format(
+                "the {} has {} elements, so the {} must have {} x {} = {}, but has "
+                "{}; for uneven parts give `split(x, counts)`",
+                short_side, own, long_side, own, ranks(), own * ranks(), parts.front().count));
+        if (own_part(parts) != own)
+            refuse(fmt::format("the {} has {} elements, but this rank's part of the {} has {}",
+                               short_side, own, long_side, own_part(parts)));
+    }
+
     void reduction() const {
-        if (!row_.reduces || find_kernel(in().dtype, op_.reduce) != nullptr) return;
-        if (op_.reduce == avg && in().dtype != Dtype::float16 && in().dtype != Dtype::bfloat16)
-            refuse(fmt::format("avg is not defined for {}; use sum and divide", name(in().dtype)));
-        refuse(fmt::format("{} of {} is not supported; convert to float32 first", name(op_.reduce),
-                           name(in().dtype)),
-               ErrorCode::unsupported);
+        if (!row_.reduces || reducible(dtype(), op_.reduce.kind())) return;
+        if (op_.reduce == avg && class_of(dtype()) == DtypeClass::integer)
+            refuse(fmt::format("avg is not defined for {}; use sum and divide", name(dtype())));
+        refuse(fmt::format("{} has no meaning for {}: see docs/operations.md", name(op_.reduce),
+                           name(dtype())));
     }
 
     // Input and output must be apart, or lie as the operation allows: the same memory, or this
-    // rank's own slice of the longer one.
+    // rank's own part of the longer side. The parts of an output must be apart from one another.
     void overlap() const {
-        if (!uses_in() || !uses_out()) return;
+        if (!uses_out()) return;
+        if (op_.out.size() > 1) outputs_apart();
+        if (!uses_in()) return;
+        for (const Buffer& in : op_.in)
+            for (const Buffer& out : op_.out)
+                if (overlaps(in, out) && !may_overlap(in, out))
+                    refuse(
+                        "input and output overlap; they must be apart, or be the same memory or "
+                        "this rank's own part where the operation works in place");
+    }
+
+    void outputs_apart() const {
+        std::vector<Buffer> sorted(op_.out.begin(), op_.out.end());
+        std::erase_if(sorted, [](const Buffer& one) { return one.count == 0; });
+        std::ranges::sort(sorted, std::less<>(), &Buffer::data);
+        for (std::size_t i = 1; i < sorted.size(); ++i)
+            if (overlaps(sorted[i - 1], sorted[i]))
+                refuse("two parts of the output share memory; each needs its own");
+    }
+
+    static bool overlaps(const Buffer& a, const Buffer& b) noexcept {
         const std::less<> before;
-        const Buffer& a = in();
-        const Buffer& b = out();
-        if (a.count == 0 || b.count == 0 || !before(a.data, b.data + b.bytes()) ||
-            !before(b.data, a.data + a.bytes()))
-            return;
-        const auto own = static_cast<std::size_t>(group_.rank());
-        const bool allowed =
-            (row_.shape == Shape::same && a.data == b.data) ||
-            (row_.shape == Shape::gathered && a.data == b.data + own * a.bytes()) ||
-            (row_.shape == Shape::scattered && b.data == a.data + own * b.bytes()) ||
-            (row_.shape == Shape::exchanged && group_.size() == 1 && a.data == b.data);
-        if (!allowed)
-            refuse(
-                "input and output overlap; they must be apart, or be the same memory or this "
-                "rank's own slice where the operation works in place");
+        return a.count != 0 && b.count != 0 && before(a.data, b.data + b.bytes()) &&
+               before(b.data, a.data + a.bytes());
+    }
+
+    [[nodiscard]] bool may_overlap(const Buffer& in, const Buffer& out) const noexcept {
+        const auto is_own_part = [&](const Buffer& part, std::span<const Buffer> of) {
+            return part.data == part_of(of, group_.rank(), group_.size()).data;
+        };
+        switch (row_.shape) {
+            case Shape::same: return in.data == out.data;
+            case Shape::gathered: return is_own_part(in, op_.out);
+            case Shape::scattered:
+                return is_own_part(out, op_.in) && (op_.in.size() == 1 || in.data == out.data);
+            case Shape::exchanged: return group_.size() == 1 && in.data == out.data;
+            default: return false;
+        }
     }
 
     const Op& op_;

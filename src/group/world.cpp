@@ -47,6 +47,11 @@ WorldOptions WorldOptions::from_environment() {
     } else if (!text.empty() && text != "auto") {
         malformed("TRIREME_TRANSPORT", text, "auto, shm or tcp");
     }
+    if (const auto text = variable("TRIREME_REPRODUCIBLE"); text == "1") {
+        options.reproducible = true;
+    } else if (!text.empty() && text != "0") {
+        malformed("TRIREME_REPRODUCIBLE", text, "0 or 1");
+    }
     options.address = variable("TRIREME_ADDRESS");
     options.algorithm = variable("TRIREME_ALGORITHM");
     return options;
@@ -61,7 +66,7 @@ World::World(const std::shared_ptr<WorldState>& state)
               std::iota(all.begin(), all.end(), 0);
               return all;
           }(),
-          "world")) {}
+          GroupOptions("world"))) {}
 
 World World::from_env(const WorldOptions& options) { return connect("env://", -1, -1, options); }
 
@@ -87,8 +92,8 @@ int World::size() const noexcept { return state_->size(); }
 Store& World::store() const noexcept { return state_->store(); }
 Group World::group() const { return Group(group_); }
 
-Group World::group(const std::vector<int>& ranks, std::string name) const {
-    return Group(state_->make_group(ranks, std::move(name)));
+Group World::group(const std::vector<int>& ranks, GroupOptions options) const {
+    return Group(state_->make_group(ranks, std::move(options)));
 }
 
 Mesh World::mesh(std::vector<Axis> axes) const {

@@ -48,9 +48,12 @@ WorldState::WorldState(Rendezvous meeting, const WorldOptions& options)
         }
         if (inbox_) engine_.set_sleep_flag(&inbox_->sleeping());
     }
+    // Per rank: 2 where its memory can be reached, 1 where it is on this host, else 0.
     std::string reach;
-    for (const auto& link : links_)
-        reach += link->peer() == rank_ || link->memory() != nullptr ? '1' : '0';
+    for (const auto& link : links_) {
+        const bool here = link->peer() == rank_ || link->transport() == "shm";
+        reach += link->peer() == rank_ || link->memory() != nullptr ? '2' : here ? '1' : '0';
+    }
     store_->set(fmt::format("reach/{}", rank_), reach);
     if (store_->add("started", 1) == size_) store_->set("all-started", "1");
 }
@@ -110,22 +113,39 @@ std::uint32_t WorldState::agree_on_stream(const std::vector<int>& ranks) {
     return static_cast<std::uint32_t>(std::stoul(stream));
 }
 
-bool WorldState::memory_reachable(const std::vector<int>& ranks) {
-    if (links_.size() == 1) return true;
-    for (const int from : ranks) {
-        auto known = reach_.find(from);
-        if (known == reach_.end())
-            known =
-                reach_.emplace(from, store_->get(fmt::format("reach/{}", from), options_.timeout))
+const std::string& WorldState::reach_of(int rank) {
+    auto known = reach_.find(rank);
+    if (known == reach_.end())
+        known = reach_.emplace(rank, store_->get(fmt::format("reach/{}", rank), options_.timeout))
                     .first;
-        for (const int to : ranks)
-            if (known->second.at(static_cast<std::size_t>(to)) != '1') return false;
+    return known->second;
+}
+
+bool WorldState::memory_reachable(const std::vector<int>& ranks) {
+    return std::ranges::all_of(ranks, [&](int from) {
+        return std::ranges::all_of(
+            ranks, [&](int to) { return reach_of(from).at(static_cast<std::size_t>(to)) == '2'; });
+    });
+}
+
+// The number of each rank's host: a rank shares that of the first rank on its host, or has a new
+// one.
+std::vector<int> WorldState::hosts_of(const std::vector<int>& ranks) {
+    std::vector<int> hosts;
+    int next = 0;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        const auto first = std::find_if(
+            ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(i), [&](int before) {
+                return reach_of(before).at(static_cast<std::size_t>(ranks[i])) != '0';
+            });
+        const auto at = static_cast<std::size_t>(first - ranks.begin());
+        hosts.push_back(at < i ? hosts[at] : next++);
     }
-    return true;
+    return hosts;
 }
 
 std::shared_ptr<GroupState> WorldState::make_group(const std::vector<int>& ranks,
-                                                   std::string name) {
+                                                   GroupOptions options) {
     std::vector<bool> seen(static_cast<std::size_t>(size_));
     for (const int rank : ranks) {
         if (rank < 0 || rank >= size_ || seen[static_cast<std::size_t>(rank)])
@@ -141,13 +161,17 @@ std::shared_ptr<GroupState> WorldState::make_group(const std::vector<int>& ranks
     if (own == ranks.end()) return nullptr;
 
     const std::lock_guard lock(making_);
-    if (name.empty()) name = fmt::format("[{}]", fmt::join(ranks, ","));
-    return std::make_shared<GroupState>(shared_from_this(),
-                                        GroupPlan{.name = std::move(name),
-                                                  .stream = agree_on_stream(ranks),
-                                                  .ranks = ranks,
-                                                  .rank = static_cast<int>(own - ranks.begin()),
-                                                  .memory_reachable = memory_reachable(ranks)});
+    if (options.name.empty()) options.name = fmt::format("[{}]", fmt::join(ranks, ","));
+    return std::make_shared<GroupState>(
+        shared_from_this(),
+        GroupPlan{.name = std::move(options.name),
+                  .stream = agree_on_stream(ranks),
+                  .ranks = ranks,
+                  .rank = static_cast<int>(own - ranks.begin()),
+                  .memory_reachable = memory_reachable(ranks),
+                  .hosts = hosts_of(ranks),
+                  .timeout = options.timeout,
+                  .reproducible = options.reproducible.value_or(options_.reproducible)});
 }
 
 void WorldState::enter(GroupState& group) {
@@ -188,8 +212,12 @@ void WorldState::link_lost(int peer, const Error& error) {
 }
 
 void WorldState::came_unexpected(int peer, const Envelope& envelope) {
-    if (const auto found = groups_.find(envelope.key.stream); found != groups_.end())
+    const auto found = groups_.find(envelope.key.stream);
+    if (found == groups_.end()) return;
+    if (envelope.key.tag < 0)
         found->second->check_early(peer, envelope);
+    else
+        found->second->message_came(peer, envelope);
 }
 
 bool WorldState::retired(std::uint32_t stream) const noexcept { return retired_.contains(stream); }

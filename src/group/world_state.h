@@ -42,7 +42,7 @@ public:
 
     /// See `World::group`.
     [[nodiscard]] std::shared_ptr<GroupState> make_group(const std::vector<int>& ranks,
-                                                         std::string name);
+                                                         GroupOptions options);
 
     // --- Under the engine's mutex --------------------------------------------------------------
 
@@ -57,7 +57,9 @@ public:
 
 private:
     [[nodiscard]] std::uint32_t agree_on_stream(const std::vector<int>& ranks);
+    [[nodiscard]] const std::string& reach_of(int rank);
     [[nodiscard]] bool memory_reachable(const std::vector<int>& ranks);
+    [[nodiscard]] std::vector<int> hosts_of(const std::vector<int>& ranks);
 
     WorldOptions options_;
     int rank_;
@@ -75,7 +77,7 @@ private:
 
     std::mutex making_;                     // one group is made at a time
     std::map<std::vector<int>, int> made_;  // how many groups of the same members there were
-    std::map<int, std::string> reach_;      // whose memory each rank can reach, as it says
+    std::map<int, std::string> reach_;      // what each rank says of its way to every rank
 };
 
 }  // namespace trireme

@@ -215,6 +215,12 @@ bool Link::waits_for_peer(std::uint32_t stream) const noexcept {
     return false;
 }
 
+bool Link::has_message(const Key& key) const noexcept {
+    return std::ranges::any_of(unexpected_, [&](const Unexpected& message) {
+        return message.claimant == nullptr && message.envelope.key == key;
+    });
+}
+
 const Envelope* Link::find_stranger(std::uint32_t stream, std::uint32_t sequence,
                                     std::uint64_t fingerprint) const noexcept {
     for (const Unexpected& message : unexpected_) {

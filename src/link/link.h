@@ -26,7 +26,7 @@ public:
     virtual void peer_left(int peer, std::uint32_t stream, const Error& error) = 0;
     /// The link is broken, for good: the peer died or became unreachable.
     virtual void link_lost(int peer, const Error& error) = 0;
-    /// A message of a collective came that no receive here waits for yet.
+    /// A message came that no receive here waits for yet.
     virtual void came_unexpected(int peer, const Envelope& envelope) = 0;
     /// Whether messages of a stream that nobody waits for may be thrown away.
     [[nodiscard]] virtual bool retired(std::uint32_t stream) const noexcept = 0;
@@ -87,6 +87,16 @@ public:
 
     /// Whether a transfer of `stream` waits for the peer.
     [[nodiscard]] bool waits_for_peer(std::uint32_t stream) const noexcept;
+
+    /// Whether a message with this key waits here for its receive, or a receive for its message.
+    [[nodiscard]] bool has_message(const Key& key) const noexcept;
+    [[nodiscard]] bool has_receive(const Key& key) const noexcept {
+        return find_posted(key) != nullptr;
+    }
+    /// Whether a message of so many bytes leaves at once, whatever the peer does.
+    [[nodiscard]] bool sends_at_once(std::size_t bytes) const noexcept {
+        return bytes <= wire_->eager_limit() && bytes + sizeof(Envelope) <= credit_;
+    }
 
     /// A message of a collective that waits here for its receive and does not belong to the
     /// operation with this number and fingerprint; null for none.

@@ -33,10 +33,8 @@ void Link::start_receive(Transfer& transfer) {
             take_offer(transfer, offer);
         } else if (message->complete) {
             const ConstBytes payload(message->payload.get(), transfer.length_);
-            if (transfer.reduction_.kernel != nullptr) {
-                transfer.reduction_.kernel(transfer.reduction_.local, payload.data(),
-                                           transfer.data_,
-                                           payload.size() / transfer.reduction_.element_bytes);
+            if (transfer.reduction_.combine != nullptr) {
+                transfer.reduction_.apply(payload.data(), transfer.data_, 0, payload.size());
             } else if (!payload.empty()) {
                 std::memcpy(transfer.data_, payload.data(), payload.size());
             }
@@ -58,7 +56,8 @@ void Link::start_receive(Transfer& transfer) {
 bool Link::fits(Transfer& transfer, const Envelope& envelope) {
     if (envelope.fingerprint == transfer.head_.fingerprint && envelope.length == transfer.length_)
         return true;
-    end(transfer, std::make_exception_ptr(transfer.head_.owner->mismatch(peer_, envelope)));
+    end(transfer,
+        std::make_exception_ptr(transfer.head_.owner->mismatch(peer_, envelope, transfer.length_)));
     return false;
 }
 
@@ -144,7 +143,7 @@ void Link::begin_eager(const Envelope& envelope) {
                                .offer = {},
                                .payload = std::make_unique<std::byte[]>(envelope.length)});
         in_.unexpected = &unexpected_.back();
-        if (envelope.key.tag < 0) listener_.came_unexpected(peer_, envelope);
+        listener_.came_unexpected(peer_, envelope);
     }
 }
 
@@ -156,7 +155,7 @@ void Link::begin_offer(const Envelope& envelope, const OfferBody& offer) {
     } else if (!unwanted(envelope.key.stream)) {
         unexpected_.push_back(
             {.envelope = envelope, .offer = offer, .payload = nullptr, .complete = true});
-        if (envelope.key.tag < 0) listener_.came_unexpected(peer_, envelope);
+        listener_.came_unexpected(peer_, envelope);
     }
 }
 
@@ -209,18 +208,16 @@ void Link::take_offer(Transfer& transfer, const OfferBody& offer) {
 // Reads one lease's worth of an offered payload.
 bool Link::pull(Transfer& transfer) {
     const std::size_t left = transfer.length_ - transfer.moved_;
-    std::byte* target = transfer.data_ + transfer.moved_;
     std::size_t bytes = std::min(left, PeerMemory::lease_bytes);
     bool open = false;
-    if (transfer.reduction_.kernel != nullptr) {
+    if (transfer.reduction_.combine != nullptr) {
         const std::span<std::byte> scratch = engine_.scratch();
         bytes = std::min(left, scratch.size());
         open = memory_->read(transfer.remote_, transfer.moved_, scratch.first(bytes));
-        if (open)
-            transfer.reduction_.kernel(transfer.reduction_.local + transfer.moved_, scratch.data(),
-                                       target, bytes / transfer.reduction_.element_bytes);
+        if (open) transfer.reduction_.apply(scratch.data(), transfer.data_, transfer.moved_, bytes);
     } else {
-        open = memory_->read(transfer.remote_, transfer.moved_, {target, bytes});
+        open = memory_->read(transfer.remote_, transfer.moved_,
+                             {transfer.data_ + transfer.moved_, bytes});
     }
     if (!open) {
         // The sender has taken its memory back: it failed, or died. Its reason follows by itself,
@@ -274,14 +271,13 @@ bool Link::receive_payload() {
 
 std::size_t Link::deliver(Transfer& transfer, std::size_t limit) {
     std::size_t bytes = 0;
-    if (transfer.reduction_.kernel == nullptr) {
+    if (transfer.reduction_.combine == nullptr) {
         bytes = wire_->read({transfer.data_ + transfer.moved_, limit});
     } else {
         const std::size_t width = transfer.reduction_.element_bytes;
         const ConstBytes piece = wire_->peek(width);
         bytes = std::min(piece.size(), limit) / width * width;
-        transfer.reduction_.kernel(transfer.reduction_.local + transfer.moved_, piece.data(),
-                                   transfer.data_ + transfer.moved_, bytes / width);
+        transfer.reduction_.apply(piece.data(), transfer.data_, transfer.moved_, bytes);
         wire_->consume(bytes);
     }
     transfer.moved_ += bytes;

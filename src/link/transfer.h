@@ -7,7 +7,7 @@
 
 #include "link/envelope.h"
 #include "link/wire.h"
-#include "reduce/kernel.h"
+#include "reduce/combine.h"
 #include "trireme/error.h"
 
 namespace trireme {
@@ -17,8 +17,10 @@ class Link;
 /// Who a message belongs to; asked when the two sides of a message turn out not to fit.
 class MessageOwner {
 public:
-    /// The error for a message from world rank `peer` that carries another fingerprint or length.
-    [[nodiscard]] virtual Error mismatch(int peer, const Envelope& theirs) const = 0;
+    /// The error for a message from world rank `peer` that carries another fingerprint than this
+    /// side's, or another length than the `expected` bytes.
+    [[nodiscard]] virtual Error mismatch(int peer, const Envelope& theirs,
+                                         std::size_t expected) const = 0;
 
 protected:
     ~MessageOwner() = default;
@@ -31,11 +33,20 @@ struct MessageHead {
     const MessageOwner* owner = nullptr;
 };
 
-/// How arriving elements are combined: target[i] = local[i] op arriving[i].
+/// How arriving elements are combined: target[i] = local[i] op arriving[i], or the other way round.
 struct Reduction {
-    ReduceKernel kernel = nullptr;
+    const Combine* combine = nullptr;  ///< null: they are only stored
     std::size_t element_bytes = 1;
     const std::byte* local = nullptr;
+    bool arriving_first = false;  ///< they come from lower ranks than the local ones
+
+    /// `bytes` of arriving elements, the first of which belongs `offset` bytes into the target.
+    void apply(const std::byte* arriving, std::byte* target, std::size_t offset,
+               std::size_t bytes) const {
+        const std::byte* here = local + offset;
+        (*combine)(arriving_first ? arriving : here, arriving_first ? here : arriving,
+                   target + offset, bytes / element_bytes);
+    }
 };
 
 /// A send or a receive that has been started on a link, to be awaited by a `Task`.

@@ -16,13 +16,18 @@ Dtype to_dtype(at::ScalarType type) {
         case at::kShort: return Dtype::int16;
         case at::kChar: return Dtype::int8;
         case at::kByte: return Dtype::uint8;
+        case at::kUInt16: return Dtype::uint16;
+        case at::kUInt32: return Dtype::uint32;
+        case at::kUInt64: return Dtype::uint64;
         case at::kBool: return Dtype::boolean;
+        case at::kComplexDouble: return Dtype::complex128;
+        case at::kComplexFloat: return Dtype::complex64;
+        case at::kFloat8_e4m3fn: return Dtype::float8_e4m3;
+        case at::kFloat8_e5m2: return Dtype::float8_e5m2;
         default: break;
     }
-    std::string advice;
-    if (at::isComplexType(type)) advice = "; at::view_as_real gives a view that does";
     throw Error(ErrorCode::unsupported,
-                std::string("tensors of dtype ") + c10::toString(type) + " do not travel" + advice);
+                std::string("tensors of dtype ") + c10::toString(type) + " do not travel");
 }
 
 at::ScalarType to_scalar_type(Dtype dtype) {
@@ -36,7 +41,20 @@ at::ScalarType to_scalar_type(Dtype dtype) {
         case Dtype::int16: return at::kShort;
         case Dtype::int8: return at::kChar;
         case Dtype::uint8: return at::kByte;
+        case Dtype::uint16: return at::kUInt16;
+        case Dtype::uint32: return at::kUInt32;
+        case Dtype::uint64: return at::kUInt64;
         case Dtype::boolean: return at::kBool;
+        case Dtype::complex128: return at::kComplexDouble;
+        case Dtype::complex64: return at::kComplexFloat;
+        case Dtype::float8_e4m3: return at::kFloat8_e4m3fn;
+        case Dtype::float8_e5m2: return at::kFloat8_e5m2;
+        case Dtype::located_float64:
+        case Dtype::located_float32:
+        case Dtype::located_int64:
+        case Dtype::located_int32:
+            throw Error(ErrorCode::unsupported,
+                        "no tensor holds elements of " + std::string(name(dtype)));
     }
     throw Error(ErrorCode::invalid_argument,
                 "no dtype has the number " + std::to_string(static_cast<int>(dtype)));

@@ -13,13 +13,23 @@ namespace trireme {
 
 namespace {
 
+// Tells autograd that an operation writes to the tensor. One made under InferenceMode has no
+// counter: autograd never saves it.
+void note_write(const at::Tensor& tensor, Access access) {
+    if (access != Access::read && !tensor.is_inference())
+        tensor.unsafeGetTensorImpl()->bump_version();
+}
+
 /// Keeps the tensor's memory while a started operation runs.
 class TensorKeeper final : public Keeper {
 public:
-    explicit TensorKeeper(at::Tensor tensor) : tensor_(std::move(tensor)) {}
+    TensorKeeper(at::Tensor tensor, Access access) : tensor_(std::move(tensor)), access_(access) {}
+
+    void refresh() override { note_write(tensor_, access_); }
 
 private:
     at::Tensor tensor_;
+    Access access_;
 };
 
 /// Keeps the contiguous copy that stands for a tensor, and writes it back.
@@ -33,6 +43,12 @@ public:
         // Autograd was asked, and told, when the operand was made; this may be another thread.
         const at::AutoDispatchBelowADInplaceOrView below_autograd;
         tensor_.copy_(copy_);
+    }
+    void refresh() override {
+        note_write(tensor_, access_);
+        if (access_ == Access::write) return;
+        const at::AutoDispatchBelowADInplaceOrView below_autograd;
+        copy_.copy_(tensor_);
     }
 
 private:
@@ -60,11 +76,12 @@ Operand OperandTraits<at::Tensor>::make(const at::Tensor& tensor, Access access,
     const Dtype dtype = check_readable(tensor);
     if (access != Access::read) {
         check_writable(tensor);
-        // A tensor made under InferenceMode has no counter: autograd never saves it.
-        if (!tensor.is_inference()) tensor.unsafeGetTensorImpl()->bump_version();
+        note_write(tensor, access);
     }
 
-    const bool in_place = tensor.is_contiguous() && !tensor.is_neg() && !tensor._is_zerotensor();
+    // A tensor that is lazily negated or conjugated holds other bits than it stands for.
+    const bool in_place =
+        tensor.is_contiguous() && !tensor.is_neg() && !tensor.is_conj() && !tensor._is_zerotensor();
     const at::Tensor memory = in_place ? tensor : contiguous_copy(tensor, access);
     // A read must not take apart memory that torch shares between lazy copies.
     const void* data = access == Access::read ? memory.const_data_ptr() : memory.mutable_data_ptr();
@@ -76,7 +93,7 @@ Operand OperandTraits<at::Tensor>::make(const at::Tensor& tensor, Access access,
         operand.keeper = std::make_unique<CopyKeeper>(tensor, memory, access);
         operand.borrowed = access != Access::read && borrows_memory(tensor);
     } else if (hold == Hold::work) {
-        operand.keeper = std::make_unique<TensorKeeper>(tensor);
+        operand.keeper = std::make_unique<TensorKeeper>(tensor, access);
         operand.borrowed = borrows_memory(tensor);
     }
     return operand;

@@ -36,6 +36,7 @@ T fold(T a, T b, ReduceOp op) {
         case ReduceOp::Kind::prod: return static_cast<T>(a * b);
         case ReduceOp::Kind::min: return std::min(a, b);
         case ReduceOp::Kind::max: return std::max(a, b);
+        default: break;
     }
     return a;
 }

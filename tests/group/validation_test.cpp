@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <complex>
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,8 @@ struct Refusal {
     std::string text;
     ErrorCode code = ErrorCode::invalid_argument;
 };
+
+void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal.name; }
 
 class Refused : public testing::TestWithParam<Refusal> {};
 
@@ -98,7 +102,7 @@ std::vector<Refusal> refusals() {
              std::vector<double> y(2);
              g.all_reduce(x, y);
          },
-         "the input is float32, the output float64; both must have the same dtype"},
+         "it mixes float32 and float64; all buffers must have the same dtype"},
         {"CountsDiffer",
          [](const Group& g) {
              Floats x(2);
@@ -112,35 +116,35 @@ std::vector<Refusal> refusals() {
              Floats y(5);
              g.all_gather(x, y);
          },
-         "the input has 2 elements, so the output must have 3 x 2 = 6, but has 5"},
+         "the input has 2 elements, so the output must have 2 x 3 = 6, but has 5"},
         {"GatherAtTheRoot",
          [](const Group& g) {
              Floats x(2);
              Floats y(7);
              g.gather(x, y, Root{1});
          },
-         "so the output must have 3 x 2 = 6, but has 7"},
+         "so the output must have 2 x 3 = 6, but has 7"},
         {"ScatterAtTheRoot",
          [](const Group& g) {
              Floats x(7);
              Floats y(2);
              g.scatter(x, y, Root{1});
          },
-         "the output has 2 elements, so the input must have 3 x 2 = 6, but has 7"},
+         "the output has 2 elements, so the input must have 2 x 3 = 6, but has 7"},
         {"ReduceScatter",
          [](const Group& g) {
              Floats x(7);
              Floats y(2);
              g.reduce_scatter(x, y);
          },
-         "so the input must have 3 x 2 = 6, but has 7"},
+         "so the input must have 2 x 3 = 6, but has 7"},
         {"ExchangeNoMultiple",
          [](const Group& g) {
              Floats x(7);
              Floats y(7);
              g.all_to_all(x, y);
          },
-         "both must be the same multiple of 3"},
+         "the input has 7 elements, which do not divide among 3 ranks"},
         {"ExchangeCountsDiffer",
          [](const Group& g) {
              Floats x(6);
@@ -154,12 +158,49 @@ std::vector<Refusal> refusals() {
              g.all_reduce(x, avg);
          },
          "avg is not defined for int32; use sum and divide"},
-        {"SumOfBooleans",
+        {"SumOfFloat8",
          [](const Group& g) {
-             std::array<bool, 2> x{};
+             std::array<Float8E4m3, 2> x{};
              g.all_reduce(x);
          },
-         "sum of boolean is not supported", ErrorCode::unsupported},
+         "sum has no meaning for float8_e4m3"},
+        {"MaximumOfComplex",
+         [](const Group& g) {
+             std::vector<std::complex<float>> x(2);
+             g.all_reduce(x, max);
+         },
+         "max has no meaning for complex64"},
+        {"SplitThatIsNotAll",
+         [](const Group& g) {
+             std::vector<int> x(5);
+             g.all_to_all(split(x, {1, 2, 1}), split(x, {1, 2, 2}));
+         },
+         "counts [1, 2, 1] must make up 5 elements"},
+        {"ListOfAnotherLength",
+         [](const Group& g) {
+             std::vector<std::vector<int>> out(2, std::vector<int>(1));
+             g.all_gather(1, out);
+         },
+         "a list of 3, one per rank, but 2 are given"},
+        {"ListWhosePartsAreOne",
+         [](const Group& g) {
+             std::vector<int> x(2);
+             std::vector<std::span<int>> out(3, x);
+             g.all_gather(std::vector<int>(2), out);
+         },
+         "two parts of the output share memory"},
+        {"OwnPartDiffers",
+         [](const Group& g) {
+             std::vector<int> x(6);
+             g.all_gather(std::vector<int>(3), split(x, {3, 2, 1}));
+         },
+         "this rank's part of the output has 2"},
+        {"ListOfTwoTypes",
+         [](const Group& g) {
+             std::vector<float> out(6);
+             g.all_gather(std::vector<int>(2), out);
+         },
+         "it mixes int32 and float32"},
         {"DeviceMemory",
          [](const Group& g) {
              Floats x(2);

@@ -53,9 +53,9 @@ TEST(Failure, TheFirstToDieIsTheFirstToBlame) {
 }
 
 TEST(Failure, TheOthersMayReportWhatTheySaw) {
-    // The default gives two seconds; the report takes about one.
-    Launcher trireme(
-        run_shell({"-n", "3"}, "[ $RANK != 0 ] || exit 5; sleep 1; echo \"I saw it\"; sleep 1000"));
+    // The default gives two seconds; the report takes about a third of one.
+    Launcher trireme(run_shell(
+        {"-n", "3"}, "[ $RANK != 0 ] || exit 5; sleep 0.3; echo \"I saw it\"; sleep 1000"));
     EXPECT_EQ(trireme.wait(), 5);
     EXPECT_EQ(count(trireme.out(), "I saw it"), 2U);
 }

@@ -17,12 +17,13 @@ enum class Cancelled { sender, receiver, both };
 void cancel_everywhere(LinkPair& pair, Cancelled side, bool reduce,
                        const std::function<void()>& expect_usable) {
     const auto data = numbered(pair.large(), 1);
+    const Combine add = Combine::of(Dtype::int32, sum);
     std::uint32_t sequence = 0;
     for (const bool send_first : {true, false}) {
         for (int looks = 0; looks < 14; ++looks) {
             const Key key{.stream = 1, .sequence = ++sequence, .tag = 0};
             std::vector<std::byte> target(data.size());
-            const Reduction reduction{.kernel = reduce ? find_kernel(Dtype::int32, sum) : nullptr,
+            const Reduction reduction{.combine = reduce ? &add : nullptr,
                                       .element_bytes = reduce ? sizeof(std::int32_t) : 1,
                                       .local = target.data()};
             MessagePtr sent;

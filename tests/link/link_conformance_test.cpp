@@ -52,18 +52,20 @@ TEST_P(LinkConformance, SendBeforeReceive) {
     }
 }
 
-TEST_P(LinkConformance, OnlyCollectivesAreReportedAsUnexpected) {
+TEST_P(LinkConformance, ReportsWhatNoReceiveWaitsFor) {
     const auto data = numbered(pair.small(), 0);
     std::vector<std::byte> target(data.size());
     const Key users{.stream = 1, .sequence = 1, .tag = 0};
     const Key collective{.stream = 1, .sequence = 2, .tag = -1};
     const auto first = send(pair.left(), users, data);
     const auto second = send(pair.left(), collective, data);
-    ASSERT_TRUE(pair.until([&] { return !pair.right().listener.unexpected.empty(); }));
-    ASSERT_EQ(pair.right().listener.unexpected.size(), 1U);
-    const Envelope& envelope = pair.right().listener.unexpected.front();
+    ASSERT_TRUE(pair.until([&] { return pair.right().listener.unexpected.size() == 2; }));
+    EXPECT_EQ(pair.right().listener.unexpected.front().key, users);
+    const Envelope& envelope = pair.right().listener.unexpected.back();
     EXPECT_EQ(envelope.key, collective);
     EXPECT_EQ(envelope.fingerprint, usual);
+    EXPECT_TRUE(pair.right().link->has_message(users));
+    EXPECT_FALSE(pair.right().link->has_message({.stream = 1, .sequence = 2, .tag = 0}));
     EXPECT_NE(pair.right().link->find_stranger(1, 2, usual + 1), nullptr);
     EXPECT_EQ(pair.right().link->find_stranger(1, 2, usual), nullptr);
     EXPECT_EQ(pair.right().link->find_stranger(1, 1, usual + 1), nullptr);  // the user's
@@ -186,7 +188,8 @@ TEST_P(LinkConformance, ReducesWhatArrives) {
                 std::iota(local.begin(), local.end(), -3);
                 std::vector<std::int64_t> apart(count);
                 std::vector<std::int64_t>& target = in_place ? local : apart;
-                const Reduction reduction{.kernel = find_kernel(Dtype::int64, sum),
+                const Combine add = Combine::of(Dtype::int64, sum);
+                const Reduction reduction{.combine = &add,
                                           .element_bytes = sizeof(std::int64_t),
                                           .local = std::as_bytes(std::span(local)).data()};
                 MessagePtr sent;

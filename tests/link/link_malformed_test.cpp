@@ -176,9 +176,9 @@ TEST_P(LinkMalformed, MoreDataThanWasOffered) {
 TEST_P(LinkMalformed, APartOfAnElement) {
     std::vector<double> target(10);
     const auto bytes = std::as_writable_bytes(std::span(target));
-    const auto received = receive(
-        *right_, some_key, bytes,
-        {.kernel = find_kernel(Dtype::float64, sum), .element_bytes = 8, .local = bytes.data()});
+    const Combine add = Combine::of(Dtype::float64, sum);
+    const auto received = receive(*right_, some_key, bytes,
+                                  {.combine = &add, .element_bytes = 8, .local = bytes.data()});
     const std::uint32_t number = accepted(some_key, 80);
     write(
         {.kind = FrameKind::data, .key = {.stream = 1, .sequence = number, .tag = 0}, .length = 3},

@@ -81,7 +81,8 @@ struct LinkEnd {
 };
 
 struct TestOwner final : MessageOwner {
-    [[nodiscard]] Error mismatch(int peer, const Envelope& theirs) const override {
+    [[nodiscard]] Error mismatch(int peer, const Envelope& theirs,
+                                 std::size_t /*expected*/) const override {
         return {ErrorCode::mismatch,
                 fmt::format("theirs: {}, {} bytes", theirs.fingerprint, theirs.length),
                 {peer}};

@@ -176,7 +176,7 @@ TEST(WireBootstrapFailure, NamesTheMissingRanks) {
     }
     for (auto& thread : threads) thread.join();
     for (const auto& rank : ranks) {
-        EXPECT_EQ(rank->error_text(), "3 of 4 ranks joined within 1.5 s; missing: 2");
+        EXPECT_EQ(rank->error_text(), "rendezvous: 3 of 4 ranks joined within 1.5 s; missing: 2");
         try {
             std::rethrow_exception(rank->error);
         } catch (const Error& error) {

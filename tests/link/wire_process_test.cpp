@@ -59,7 +59,7 @@ protected:
     // Rank 1 of two in a child; rank 0 is this process.
     [[nodiscard]] int as_child(const std::function<int(ConnectedRank&)>& body) const {
         ConnectedRank self;
-        self.connect(*file_store(folder_ / "store"), 1, 2, options_, 30s);
+        self.connect(*file_store(folder_ / store_), 1, 2, options_, 30s);
         if (self.error) {
             std::fprintf(stderr, "child: %s\n", self.error_text().c_str());
             return 99;
@@ -67,7 +67,7 @@ protected:
         return body(self);
     }
     void connect() {
-        self_.connect(*file_store(folder_ / "store"), 0, 2, options_, 30s);
+        self_.connect(*file_store(folder_ / store_), 0, 2, options_, 30s);
         ASSERT_EQ(self_.error_text(), "");
     }
     [[nodiscard]] bool closes_within(std::chrono::milliseconds time) {
@@ -82,6 +82,7 @@ protected:
 
     WorldOptions options_;
     const TempDir folder_;
+    std::string store_ = "store";
     ConnectedRank self_;
 };
 
@@ -209,7 +210,7 @@ TEST_P(WireProcess, ReadsAndWritesThePeersMemory) {
 TEST_P(WireProcess, WithdrawDoesNotWaitForTheStoppedOrTheDead) {
     if (GetParam() != Transport::shm) return;
     for (const int signal : {SIGSTOP, SIGKILL}) {
-        TearDown();
+        store_ = "store-" + std::to_string(signal);  // a world per store
         self_ = ConnectedRank();
         Child child([&] {
             return as_child([](ConnectedRank&) {

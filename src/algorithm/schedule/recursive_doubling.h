@@ -44,15 +44,19 @@ struct RecursiveDoubling {
 
     /// With whom to exchange in a round; not for folded ranks.
     [[nodiscard]] constexpr int partner(int round) const noexcept {
-        const int own = rank < 2 * surplus() ? rank / 2 : rank - surplus();
-        const int other = own ^ (1 << round);
+        const int other = seat() ^ (1 << round);
         return other < surplus() ? 2 * other : other + surplus();
     }
 
-private:
+    /// How many ranks take part in the rounds, and this one's number among them.
     [[nodiscard]] constexpr int seats() const noexcept {
         return static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
     }
+    [[nodiscard]] constexpr int seat() const noexcept {
+        return rank < 2 * surplus() ? rank / 2 : rank - surplus();
+    }
+
+private:
     [[nodiscard]] constexpr int surplus() const noexcept { return size - seats(); }
 };
 
