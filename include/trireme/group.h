@@ -1,11 +1,13 @@
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "trireme/coalesce.h"
 #include "trireme/group_options.h"
 #include "trireme/op.h"
 #include "trireme/operand.h"
@@ -100,7 +102,7 @@ public:
     }
     template <OperandLike In, WritableOperand Out>
     void all_reduce(In&& in, Out&& out, ReduceOp reduce = sum, Site site = Site::current()) const {
-        from_to(reducing(OpKind::all_reduce, reduce, site), in, out);
+        from_to<In>(reducing(OpKind::all_reduce, reduce, site), in, out);
     }
     template <WritableOperand X>
     Work all_reduce_async(X&& data, ReduceOp reduce = sum, Site site = Site::current()) const {
@@ -130,7 +132,7 @@ public:
     /// torch.distributed.all_gather, all_gather_into_tensor; MPI_Allgather, MPI_Allgatherv.
     template <OperandLike In, WritableOperand Out>
     void all_gather(In&& in, Out&& out, Site site = Site::current()) const {
-        from_to(plain(OpKind::all_gather, site), in, out);
+        from_to<In>(plain(OpKind::all_gather, site), in, out);
     }
     template <LastingOperand In, WritableOperand Out>
     Work all_gather_async(In&& in, Out&& out, Site site = Site::current()) const {
@@ -142,7 +144,7 @@ public:
     template <OperandLike In, WritableOperand Out>
     void gather(In&& in, Out&& out, Root root, Site site = Site::current()) const {
         const Op op = rooted(OpKind::gather, root, site);
-        root.rank == rank() ? from_to(op, in, out) : from(op, in);
+        root.rank == rank() ? from_to<In>(op, in, out) : from<In>(op, in);
     }
     template <LastingOperand In, WritableOperand Out>
     Work gather_async(In&& in, Out&& out, Root root, Site site = Site::current()) const {
@@ -156,7 +158,7 @@ public:
     template <OperandLike In, WritableOperand Out>
     void scatter(In&& in, Out&& out, Root root, Site site = Site::current()) const {
         const Op op = rooted(OpKind::scatter, root, site);
-        root.rank == rank() ? from_to(op, in, out) : static_cast<void>(to(op, out));
+        root.rank == rank() ? from_to<In>(op, in, out) : static_cast<void>(to(op, out));
     }
     template <LastingOperand In, WritableOperand Out>
     Work scatter_async(In&& in, Out&& out, Root root, Site site = Site::current()) const {
@@ -172,7 +174,7 @@ public:
     template <OperandLike In, WritableOperand Out>
     void reduce_scatter(In&& in, Out&& out, ReduceOp reduce = sum,
                         Site site = Site::current()) const {
-        from_to(reducing(OpKind::reduce_scatter, reduce, site), in, out);
+        from_to<In>(reducing(OpKind::reduce_scatter, reduce, site), in, out);
     }
     template <LastingOperand In, WritableOperand Out>
     Work reduce_scatter_async(In&& in, Out&& out, ReduceOp reduce = sum,
@@ -186,7 +188,7 @@ public:
     /// all ranks. torch.distributed.all_to_all, all_to_all_single; MPI_Alltoall, MPI_Alltoallv.
     template <OperandLike In, WritableOperand Out>
     void all_to_all(In&& in, Out&& out, Site site = Site::current()) const {
-        from_to(plain(OpKind::all_to_all, site), in, out);
+        from_to<In>(plain(OpKind::all_to_all, site), in, out);
     }
     template <LastingOperand In, WritableOperand Out>
     Work all_to_all_async(In&& in, Out&& out, Site site = Site::current()) const {
@@ -194,7 +196,10 @@ public:
     }
 
     /// Returns once every rank has called it. torch.distributed.barrier, MPI_Barrier.
-    void barrier(Site site = Site::current()) const { run(plain(OpKind::barrier, site)); }
+    void barrier(Site site = Site::current()) const {
+        Op op = plain(OpKind::barrier, site);
+        run_on(op, nullptr, true, nullptr);
+    }
     Work barrier_async(Site site = Site::current()) const {
         return start(plain(OpKind::barrier, site), std::nullopt, std::nullopt);
     }
@@ -206,7 +211,7 @@ public:
     }
     template <OperandLike In, WritableOperand Out>
     void scan(In&& in, Out&& out, ReduceOp reduce = sum, Site site = Site::current()) const {
-        from_to(reducing(OpKind::scan, reduce, site), in, out);
+        from_to<In>(reducing(OpKind::scan, reduce, site), in, out);
     }
     template <WritableOperand X>
     Work scan_async(X&& data, ReduceOp reduce = sum, Site site = Site::current()) const {
@@ -222,11 +227,24 @@ public:
     template <OperandLike In, WritableOperand Out>
     void exclusive_scan(In&& in, Out&& out, ReduceOp reduce = sum,
                         Site site = Site::current()) const {
-        from_to(reducing(OpKind::exclusive_scan, reduce, site), in, out);
+        from_to<In>(reducing(OpKind::exclusive_scan, reduce, site), in, out);
     }
     template <WritableOperand X>
     Work exclusive_scan_async(X&& data, ReduceOp reduce = sum, Site site = Site::current()) const {
         return in_place_async(reducing(OpKind::exclusive_scan, reduce, site), data);
+    }
+
+    /// Turns many blocking calls on this group of one kind, dtype and reduce op, made by this
+    /// thread inside `calls`, into one operation: `group.coalesce([&] { for (auto& x : all)
+    /// group.all_reduce(x); })`. Nothing is sent before `calls` returns; what they name must live
+    /// until then. Sends and receives may be mixed, and go on side by side. Throws
+    /// `invalid_argument`, with nothing sent, for calls that cannot become one. torch.distributed
+    /// coalescing, batch_isend_irecv; ncclGroupStart.
+    template <std::invocable Calls>
+    void coalesce(Calls&& calls) const {
+        CoalescingScope scope(state(), timeout_);
+        calls();
+        scope.run();
     }
 
     // --- Point to point ------------------------------------------------------------------------
@@ -238,7 +256,7 @@ public:
     /// torch.distributed.send, MPI_Send.
     template <OperandLike X>
     void send(X&& data, Peer peer, Tag tag = default_tag, Site site = Site::current()) const {
-        from(to_peer(OpKind::send, peer, tag, site), data);
+        from<X>(to_peer(OpKind::send, peer, tag, site), data);
     }
     template <LastingOperand X>
     Work send_async(X&& data, Peer peer, Tag tag = default_tag, Site site = Site::current()) const {
@@ -308,25 +326,28 @@ private:
         return {.kind = OpKind::recv, .peer = AnySource::rank, .tag = tag.value, .site = site};
     }
 
+    /// The state, or throws where this process is no member.
+    [[nodiscard]] const std::shared_ptr<GroupState>& state() const;
+
+    /// Runs `op` on these operands, and finishes them; or, inside `coalesce`, keeps it for later.
+    /// `in_lasts`: what `in` stands for is not a temporary, which would be gone by then.
+    int run_on(Op& op, Operand* in, bool in_lasts, Operand* out) const;
+
     template <class X>
     void in_place(Op op, X& data) const {
-        const Operand x = make_operand(data, Access::update, Hold::call);
-        op.in = op.out = x.buffers();
-        run(op);
-        x.finish();
+        Operand x = make_operand(data, Access::update, Hold::call);
+        run_on(op, nullptr, true, &x);
     }
     template <class X>
     Work in_place_async(const Op& op, X& data) const {
         return start(op, std::nullopt, make_operand(data, Access::update, Hold::work));
     }
+    // `In` is what the caller gave, a reference or not.
     template <class In, class Out>
-    void from_to(Op op, In& in, Out& out) const {
-        const Operand source = make_operand(in, Access::read, Hold::call);
-        const Operand target = make_operand(out, Access::write, Hold::call);
-        op.in = source.buffers();
-        op.out = target.buffers();
-        run(op);
-        target.finish();
+    void from_to(Op op, std::remove_reference_t<In>& in, Out& out) const {
+        Operand source = make_operand(in, Access::read, Hold::call);
+        Operand target = make_operand(out, Access::write, Hold::call);
+        run_on(op, &source, LastingOperand<In>, &target);
     }
     template <class In, class Out>
     Work from_to_async(const Op& op, In& in, Out& out) const {
@@ -335,10 +356,9 @@ private:
     }
 
     template <class In>
-    void from(Op op, In& in) const {
-        const Operand source = make_operand(in, Access::read, Hold::call);
-        op.in = source.buffers();
-        run(op);
+    void from(Op op, std::remove_reference_t<In>& in) const {
+        Operand source = make_operand(in, Access::read, Hold::call);
+        run_on(op, &source, LastingOperand<In>, nullptr);
     }
     template <class In>
     Work from_async(const Op& op, In& in) const {
@@ -346,11 +366,8 @@ private:
     }
     template <class Out>
     int to(Op op, Out& out) const {
-        const Operand target = make_operand(out, Access::write, Hold::call);
-        op.out = target.buffers();
-        const int source = run(op);
-        target.finish();
-        return source;
+        Operand target = make_operand(out, Access::write, Hold::call);
+        return run_on(op, nullptr, true, &target);
     }
     template <class Out>
     Work to_async(const Op& op, Out& out) const {

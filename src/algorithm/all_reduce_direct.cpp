@@ -1,9 +1,8 @@
 #include <algorithm>
-#include <deque>
-#include <vector>
 
 #include "algorithm/algorithms.h"
 #include "algorithm/schedule/partition.h"
+#include "core/pooled_vector.h"
 #include "trireme/error.h"
 
 namespace trireme::algorithm {
@@ -62,7 +61,7 @@ private:
 
 // One piece of this rank's slice: the fold over all ranks, in rank order, and the result into every
 // rank's output. Returns the rank whose memory could not be reached, or -1.
-int reduce_piece(Call& call, const std::vector<Reach>& peers, std::size_t offset,
+int reduce_piece(Call& call, const PooledVector<Reach>& peers, std::size_t offset,
                  const Buffer& partial, const Buffer& arriving) {
     const std::size_t bytes = partial.bytes();
     const auto peer = [&](int rank) -> const Reach& {
@@ -102,17 +101,18 @@ int reduce_piece(Call& call, const std::vector<Reach>& peers, std::size_t offset
 // is read or written unless all ranks made the same call. The closing signals say that a rank is
 // done with everybody's memory.
 Task all_reduce_direct(Call& call) {
-    std::deque<Publication> own;
+    const auto ranks = static_cast<std::size_t>(call.size());
+    PooledVector<Publication> own(call.pool(), ranks);
     for (int rank = 0; rank < call.size(); ++rank) {
         if (rank == call.rank()) continue;
         own.emplace_back(call, rank);
         Send send(call, rank, exchange, own.back().message());
         co_await send;
     }
-    std::vector<Reach> peers(static_cast<std::size_t>(call.size()));
+    PooledVector<Reach> peers(call.pool(), ranks);
     for (int rank = 0; rank < call.size(); ++rank) {
+        Reach& reach = peers.emplace_back();
         if (rank == call.rank()) continue;
-        Reach& reach = peers[static_cast<std::size_t>(rank)];
         Receive receive(call, rank, exchange, as_buffer(reach));
         co_await receive;
     }

@@ -1,7 +1,7 @@
-#include <algorithm>
-#include <vector>
+#include <span>
 
 #include "algorithm/algorithms.h"
+#include "core/pooled_vector.h"
 
 namespace trireme::algorithm {
 
@@ -9,22 +9,26 @@ namespace {
 
 // The ranks of this rank's host, and the first rank of each host, its leader.
 struct Hosts {
-    std::vector<int> mine;
-    std::vector<int> leaders;
-};
-
-Hosts hosts_of(const Call& call) {
-    const auto hosts = call.hosts();
-    const int own = hosts[static_cast<std::size_t>(call.rank())];
-    Hosts result;
-    for (int rank = 0; rank < call.size(); ++rank) {
-        const int host = hosts[static_cast<std::size_t>(rank)];
-        if (host == own) result.mine.push_back(rank);
-        // Hosts are numbered in rank order, so a new one has the next number.
-        if (host == static_cast<int>(result.leaders.size())) result.leaders.push_back(rank);
+    explicit Hosts(const Call& call)
+        : mine_(call.pool(), call.hosts().size()), leaders_(call.pool(), call.hosts().size()) {
+        const auto hosts = call.hosts();
+        const int own = hosts[static_cast<std::size_t>(call.rank())];
+        for (int rank = 0; rank < call.size(); ++rank) {
+            const int host = hosts[static_cast<std::size_t>(rank)];
+            if (host == own) mine_.emplace_back(rank);
+            // Hosts are numbered in rank order, so a new one has the next number.
+            if (host == static_cast<int>(leaders_.size())) leaders_.emplace_back(rank);
+        }
     }
-    return result;
-}
+    [[nodiscard]] std::span<const int> mine() const { return {mine_.begin(), mine_.size()}; }
+    [[nodiscard]] std::span<const int> leaders() const {
+        return {leaders_.begin(), leaders_.size()};
+    }
+
+private:
+    PooledVector<int> mine_;
+    PooledVector<int> leaders_;
+};
 
 }  // namespace
 
@@ -32,7 +36,7 @@ Hosts hosts_of(const Call& call) {
 // host reduces to its leader, the leaders reduce among themselves around a ring, each leader hands
 // the result out. Partial sums stay in working memory; the output receives the finished sum.
 Task all_reduce_hosts(Call& call) {
-    const Hosts hosts = hosts_of(call);
+    const Hosts hosts(call);
     const BlockPool::Block memory = call.working_memory(call.in().bytes());
     const Buffer partial = Call::like(call.in(), memory);
 
@@ -41,7 +45,7 @@ Task all_reduce_hosts(Call& call) {
     in_host.peer = 0;
     in_host.out = {&partial, 1};
     if (in_host.reduce == avg) in_host.reduce = sum;  // divided once, by all ranks, at the end
-    Call reducing(call, in_host, hosts.mine, 1);
+    Call reducing(call, in_host, hosts.mine(), 1);
     co_await reduce_binomial(reducing);
 
     const bool is_leader = reducing.rank() == 0;
@@ -49,7 +53,7 @@ Task all_reduce_hosts(Call& call) {
         Op between = in_host;
         between.kind = OpKind::all_reduce;
         between.in = between.out = {&partial, 1};
-        Call leading(call, between, hosts.leaders, 2);
+        Call leading(call, between, hosts.leaders(), 2);
         co_await all_reduce_ring(leading);
         call.copy(partial, call.out());
         call.conclude(call.out());
@@ -59,7 +63,7 @@ Task all_reduce_hosts(Call& call) {
     down.kind = OpKind::broadcast;
     down.peer = 0;
     down.in = down.out;
-    Call sending(call, down, hosts.mine, 3);
+    Call sending(call, down, hosts.mine(), 3);
     co_await broadcast_binomial(sending);
 }
 

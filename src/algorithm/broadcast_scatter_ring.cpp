@@ -1,7 +1,8 @@
-#include <vector>
+#include <span>
 
 #include "algorithm/algorithms.h"
 #include "algorithm/schedule/partition.h"
+#include "core/pooled_vector.h"
 
 namespace trireme::algorithm {
 
@@ -9,9 +10,10 @@ namespace trireme::algorithm {
 // sends more than about twice the data, whatever n; a tree's root sends it log2(n) times.
 Task broadcast_scatter_ring(Call& call) {
     const schedule::Partition cut{call.out().count, call.size()};
-    std::vector<Buffer> parts;
+    PooledVector<Buffer> cut_parts(call.pool(), static_cast<std::size_t>(call.size()));
     for (int rank = 0; rank < call.size(); ++rank)
-        parts.push_back(call.out().slice(cut.offset(rank), cut.size(rank)));
+        cut_parts.emplace_back(call.out().slice(cut.offset(rank), cut.size(rank)));
+    const std::span<const Buffer> parts(cut_parts.begin(), cut_parts.size());
     const Buffer own = parts[static_cast<std::size_t>(call.rank())];
 
     Op deal = call.op();

@@ -78,6 +78,8 @@ public:
     [[nodiscard]] BlockPool::Block working_memory(std::size_t bytes) {
         return place_->blocks->take(place_->phantom ? 0 : bytes);
     }
+    /// Where lists of an algorithm lie.
+    [[nodiscard]] BlockPool& pool() const noexcept { return *place_->blocks; }
     /// `memory` as a buffer like `shape`.
     [[nodiscard]] static Buffer like(const Buffer& shape, const BlockPool::Block& memory) noexcept {
         return {memory.data(), shape.count, shape.dtype, shape.device};

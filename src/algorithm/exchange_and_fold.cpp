@@ -1,8 +1,7 @@
-#include <deque>
-
 #include "algorithm/algorithms.h"
 #include "algorithm/rank_order.h"
 #include "algorithm/schedule/pairwise.h"
+#include "core/pooled_vector.h"
 
 namespace trireme::algorithm {
 
@@ -17,7 +16,7 @@ Task exchange_and_fold(Call& call, std::span<const Buffer> parts, const Buffer& 
         return {memory.data() + target.bytes() * static_cast<std::size_t>(rank), target.count,
                 target.dtype, target.device};
     };
-    std::deque<Receive> receives;
+    PooledVector<Receive> receives(call.pool(), ranks);
     for (int step = 1; step <= plan.last_step(); ++step) {
         const int from = plan.receive_from(step);
         receives.emplace_back(call, from, step, arrived(from));

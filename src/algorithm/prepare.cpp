@@ -1,6 +1,6 @@
 #include "algorithm/prepare.h"
 
-#include <vector>
+#include "core/pooled_vector.h"
 
 namespace trireme {
 
@@ -37,10 +37,10 @@ Task run_prepared(Call& call, const Algorithm& algorithm) {
     const Op& op = call.op();
     const Dtype wide = accumulation_dtype(call.dtype());
     const BlockPool::Block memory = call.working_memory(total_count(op.in) * size_of(wide));
-    std::vector<Buffer> in;
+    PooledVector<Buffer> in(call.pool(), op.in.size());
     std::byte* next = memory.data();
     for (const Buffer& part : op.in) {
-        in.push_back({next, part.count, wide, part.device});
+        in.emplace_back(next, part.count, wide, part.device);
         if (!call.place().phantom) prepare(op, part, in.back());
         next += in.back().bytes();
     }
@@ -49,7 +49,7 @@ Task run_prepared(Call& call, const Algorithm& algorithm) {
     const Buffer result = {result_memory.data(), target.count, wide, target.device};
 
     Op prepared = op;
-    prepared.in = in;
+    prepared.in = {in.begin(), in.size()};
     prepared.out = {&result, 1};
     if (op.reduce.kind() == ReduceOp::Kind::premul_sum) prepared.reduce = sum;
     Call part(call, prepared, {}, 0);

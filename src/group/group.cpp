@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "group/coalescing.h"
 #include "group/group_state.h"
 #include "group/world_state.h"
 #include "trireme/error.h"
@@ -85,6 +86,30 @@ Group Group::blocks_of(int block, GroupOptions options) const {
     std::vector<int> chosen(static_cast<std::size_t>(block));
     std::iota(chosen.begin(), chosen.end(), rank() / block * block);
     return subgroup(chosen, std::move(options));
+}
+
+const std::shared_ptr<GroupState>& Group::state() const {
+    static_cast<void>(member(state_));
+    return state_;
+}
+
+int Group::run_on(Op& op, Operand* in, bool in_lasts, Operand* out) const {
+    GroupState& own = member(state_);
+    if (Coalescing* scope = own.scope()) {
+        const auto taken = [](Operand* operand) {
+            return operand != nullptr ? std::optional(std::move(*operand)) : std::nullopt;
+        };
+        scope->add(op, taken(in), in_lasts, taken(out));
+        return -1;
+    }
+    if (out != nullptr) op.out = out->buffers();
+    if (in != nullptr)
+        op.in = in->buffers();
+    else if (info(op.kind).shape == Shape::same)
+        op.in = op.out;
+    const int source = own.run(op, timeout_);
+    if (out != nullptr) out->finish();
+    return source;
 }
 
 int Group::run(const Op& op) const { return member(state_).run(op, timeout_); }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "algorithm/select.h"
+#include "group/coalescing.h"
 #include "group/operation.h"
 #include "group/validate.h"
 #include "group/world_state.h"
@@ -67,11 +68,22 @@ void GroupState::refuse_after_fork() const {
                         name()));
 }
 
+bool GroupState::open_scope(Coalescing& calls) noexcept {
+    Coalescing* none = nullptr;
+    return scope_.compare_exchange_strong(none, &calls);
+}
+
+Coalescing* GroupState::scope() const noexcept {
+    Coalescing* scope = scope_.load(std::memory_order_acquire);
+    return scope != nullptr && scope->is_mine() ? scope : nullptr;
+}
+
 // A blocking message to or from oneself has nobody to meet unless the other side is there.
-void GroupState::refuse_lonely(const Op& op) const {
+void GroupState::refuse_lonely(const Op& op) {
     if (!info(op.kind).point_to_point || op.peer != rank()) return;
     const Engine::Turn turn(engine());
-    const Link& self = *links_[static_cast<std::size_t>(rank())];
+    Link& self = *links_[static_cast<std::size_t>(rank())];
+    while (self.poll()) engine().ready().run();  // what was sent may still be on its way
     const bool receives = op.kind == OpKind::recv;
     const auto count = messages_.find({op.kind, op.peer, op.tag});
     const std::uint64_t sequence = count == messages_.end() ? 1 : count->second + 1;

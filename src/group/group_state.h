@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -23,6 +24,7 @@
 namespace trireme {
 
 struct Algorithm;
+class Coalescing;
 class Operation;
 class WorldState;
 
@@ -56,6 +58,12 @@ public:
     /// The algorithm for an operation.
     [[nodiscard]] const Algorithm& select(const Op& op, const OpRecord& record) const;
     [[nodiscard]] Engine& engine() const noexcept;
+
+    /// Collects calls instead of running them; false where that happens already.
+    [[nodiscard]] bool open_scope(Coalescing& calls) noexcept;
+    void close_scope() noexcept { scope_ = nullptr; }
+    /// Where this thread's blocking calls are to go instead of being run; null: nowhere.
+    [[nodiscard]] Coalescing* scope() const noexcept;
 
     /// Blocking.
     int run(const Op& op, Timeout timeout);
@@ -124,9 +132,10 @@ private:
     [[nodiscard]] std::uint32_t next_message(int peer, int tag) const;
     [[nodiscard]] int find_source(int tag);
     void take_message(Operation& operation, int peer);
-    void refuse_lonely(const Op& op) const;
+    void refuse_lonely(const Op& op);
 
     std::shared_ptr<WorldState> world_;
+    std::atomic<Coalescing*> scope_{nullptr};
     GroupPlan plan_;
     std::vector<Link*> links_;
     Place place_;

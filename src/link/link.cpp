@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <iterator>
 #include <thread>
 
 namespace trireme {
 
 namespace {
+
+// Entries of messages taken up that are kept for others.
+constexpr std::size_t most_spare = 8;
 
 // Eager messages that the receiver has not taken up may hold this many times the eager limit.
 constexpr std::size_t credit_messages = 16;
@@ -205,7 +210,7 @@ void Link::drop_unexpected(std::uint32_t stream) {
             else
                 give_credit(message->envelope.length);
         }
-        message = unexpected_.erase(message);
+        message = erase_unexpected(message);
     }
 }
 
@@ -213,6 +218,33 @@ bool Link::waits_for_peer(std::uint32_t stream) const noexcept {
     for (const Transfer* transfer = first_; transfer != nullptr; transfer = transfer->next_)
         if (transfer->head_.key.stream == stream) return true;
     return false;
+}
+
+// A message that arrived before its receive is kept in an entry that another one has left, if there
+// is one with enough memory.
+Link::Unexpected& Link::keep_unexpected(const Envelope& envelope, const OfferBody& offer) {
+    if (spare_.empty())
+        unexpected_.emplace_back();
+    else
+        unexpected_.splice(unexpected_.end(), spare_, spare_.begin());
+    Unexpected& message = unexpected_.back();
+    const bool has_payload = envelope.kind == FrameKind::eager;
+    if (has_payload && message.capacity < envelope.length) {
+        message.capacity = std::bit_ceil(envelope.length);
+        message.payload = std::make_unique_for_overwrite<std::byte[]>(message.capacity);
+    }
+    message.envelope = envelope;
+    message.offer = offer;
+    message.complete = !has_payload;
+    message.claimant = nullptr;
+    return message;
+}
+
+Link::UnexpectedList::iterator Link::erase_unexpected(UnexpectedList::iterator message) noexcept {
+    if (spare_.size() >= most_spare) return unexpected_.erase(message);
+    const auto next = std::next(message);
+    spare_.splice(spare_.begin(), unexpected_, message);
+    return next;
 }
 
 bool Link::has_message(const Key& key) const noexcept {

@@ -122,6 +122,7 @@ private:
         Envelope envelope;
         OfferBody offer;
         std::unique_ptr<std::byte[]> payload;
+        std::size_t capacity = 0;  // of `payload`, which is kept for later messages
         bool complete = false;
         Transfer* claimant = nullptr;  // a receive that came while the payload was arriving
     };
@@ -166,6 +167,8 @@ private:
     bool pull_all();
     void give_credit(std::size_t payload_bytes);
     [[nodiscard]] bool unwanted(std::uint32_t stream) const noexcept;
+    Unexpected& keep_unexpected(const Envelope& envelope, const OfferBody& offer);
+    UnexpectedList::iterator erase_unexpected(UnexpectedList::iterator message) noexcept;
     void drop_unexpected(std::uint32_t stream);
     void received_abort(const Envelope& envelope, std::string_view body);
     void protocol_error(const std::string& what);
@@ -191,6 +194,7 @@ private:
     Incoming in_;
     std::string abort_text_;
     UnexpectedList unexpected_;
+    UnexpectedList spare_;      // for messages to come, so that none is allocated for each
     std::size_t consumed_ = 0;  // eager bytes not yet given back as credit
 
     Transfer* first_ = nullptr;  // all transfers that have not ended, oldest first

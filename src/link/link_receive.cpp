@@ -28,7 +28,7 @@ void Link::start_receive(Transfer& transfer) {
             return;
         if (message->envelope.kind == FrameKind::offer) {
             const OfferBody offer = message->offer;
-            unexpected_.erase(message);
+            erase_unexpected(message);
             list(transfer);
             take_offer(transfer, offer);
         } else if (message->complete) {
@@ -39,7 +39,7 @@ void Link::start_receive(Transfer& transfer) {
                 std::memcpy(transfer.data_, payload.data(), payload.size());
             }
             give_credit(payload.size());
-            unexpected_.erase(message);
+            erase_unexpected(message);
         } else {
             message->claimant = &transfer;
             transfer.state_ = Transfer::State::claimed;
@@ -139,10 +139,7 @@ void Link::begin_eager(const Envelope& envelope) {
         transfer->state_ = Transfer::State::arriving;
         in_.transfer = transfer;
     } else if (!unwanted(envelope.key.stream)) {
-        unexpected_.push_back({.envelope = envelope,
-                               .offer = {},
-                               .payload = std::make_unique<std::byte[]>(envelope.length)});
-        in_.unexpected = &unexpected_.back();
+        in_.unexpected = &keep_unexpected(envelope, {});
         listener_.came_unexpected(peer_, envelope);
     }
 }
@@ -153,8 +150,7 @@ void Link::begin_offer(const Envelope& envelope, const OfferBody& offer) {
     if (Transfer* transfer = find_posted(envelope.key)) {
         if (fits(*transfer, envelope)) take_offer(*transfer, offer);
     } else if (!unwanted(envelope.key.stream)) {
-        unexpected_.push_back(
-            {.envelope = envelope, .offer = offer, .payload = nullptr, .complete = true});
+        keep_unexpected(envelope, offer);
         listener_.came_unexpected(peer_, envelope);
     }
 }

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+
+#include "trireme/types.h"
+
+namespace trireme {
+
+class Coalescing;
+class GroupState;
+
+/// While it lives, blocking calls of this thread on its group are collected instead of run: see
+/// `Group::coalesce`, which makes it.
+class CoalescingScope {
+public:
+    CoalescingScope(std::shared_ptr<GroupState> group, Timeout timeout);
+    CoalescingScope(const CoalescingScope&) = delete;
+    CoalescingScope& operator=(const CoalescingScope&) = delete;
+    ~CoalescingScope();
+
+    /// Runs what was collected as one operation.
+    void run();
+
+private:
+    void close() noexcept;
+
+    std::shared_ptr<GroupState> group_;
+    Timeout timeout_;
+    bool open_ = true;
+    std::unique_ptr<Coalescing> calls_;
+};
+
+}  // namespace trireme

@@ -1,0 +1,200 @@
+#include "group/coalescing.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "core/op_info.h"
+#include "core/op_record.h"
+#include "core/parts.h"
+#include "group/group_state.h"
+#include "group/validate.h"
+#include "trireme/coalesce.h"
+#include "trireme/error.h"
+
+namespace trireme {
+
+namespace {
+
+// The same side of many calls as one buffer: part r of all of them, then part r + 1 of all of them.
+// A side that has one part is that of one rank.
+class Joined {
+public:
+    Joined(std::vector<std::span<const Buffer>> sides, int parts)
+        : sides_(std::move(sides)), parts_(parts) {
+        for (int part = 0; part < parts; ++part) {
+            std::size_t count = 0;
+            for (const auto& side : sides_) count += part_of(side, part, parts).count;
+            blocks_.push_back({nullptr, count, dtype(), Device::host});
+        }
+        const std::size_t width = size_of(dtype());
+        memory_ = std::make_unique_for_overwrite<std::byte[]>(total_count(blocks_) * width);
+        std::byte* next = memory_.get();
+        for (Buffer& block : blocks_) {
+            block.data = next;
+            next += block.bytes();
+        }
+    }
+
+    [[nodiscard]] std::span<const Buffer> buffers() const noexcept { return blocks_; }
+    void fill() const {
+        each([](std::byte* joined, const Buffer& part) {
+            std::memcpy(joined, part.data, part.bytes());
+        });
+    }
+    void give_back() const {
+        each([](const std::byte* joined, const Buffer& part) {
+            std::memcpy(part.data, joined, part.bytes());
+        });
+    }
+
+private:
+    [[nodiscard]] Dtype dtype() const noexcept { return sides_.front().front().dtype; }
+
+    template <class Move>
+    void each(Move move) const {
+        std::byte* next = memory_.get();
+        for (int rank = 0; rank < parts_; ++rank) {
+            for (const auto& side : sides_) {
+                const Buffer part = part_of(side, rank, parts_);
+                if (part.count != 0) move(next, part);
+                next += part.bytes();
+            }
+        }
+    }
+
+    std::vector<std::span<const Buffer>> sides_;
+    int parts_;
+    std::vector<Buffer> blocks_;
+    std::unique_ptr<std::byte[]> memory_;
+};
+
+// The elements of a temporary.
+class CopyKeeper final : public Keeper {
+public:
+    explicit CopyKeeper(std::size_t bytes)
+        : memory(std::make_unique_for_overwrite<std::byte[]>(bytes)) {}
+    std::unique_ptr<std::byte[]> memory;
+};
+
+void keep_copy(Operand& operand) {
+    const std::span<Buffer> buffers =
+        operand.is_list ? std::span(operand.blocks) : std::span(&operand.buffer, 1);
+    std::size_t bytes = 0;
+    for (const Buffer& buffer : buffers) bytes += buffer.bytes();
+    auto keeper = std::make_unique<CopyKeeper>(bytes);
+    std::byte* next = keeper->memory.get();
+    for (Buffer& buffer : buffers) {
+        if (buffer.count != 0) std::memcpy(next, buffer.data, buffer.bytes());
+        buffer.data = next;
+        next += buffer.bytes();
+    }
+    operand.keeper = std::move(keeper);
+    operand.borrowed = false;
+}
+
+}  // namespace
+
+void Coalescing::add(const Op& op, std::optional<Operand> in, bool in_lasts,
+                     std::optional<Operand> out) {
+    if (in && !in_lasts) keep_copy(*in);
+    calls_.push_back({op, std::move(in), std::move(out)});
+}
+
+void Coalescing::check_alike(const GroupState& group) const {
+    const Op& first = calls_.front().op;
+    const auto dtype = [](const Op& op) {
+        const auto& side = op.in.empty() ? op.out : op.in;
+        return side.empty() ? Dtype::uint8 : side.front().dtype;
+    };
+    for (const Entry& call : calls_) {
+        validate(call.op, group);
+        if (info(first.kind).point_to_point && info(call.op.kind).point_to_point) continue;
+        if (call.op.kind != first.kind || call.op.peer != first.peer ||
+            (info(first.kind).reduces && call.op.reduce != first.reduce) ||
+            dtype(call.op) != dtype(first))
+            throw Error(ErrorCode::invalid_argument,
+                        fmt::format("coalesce on group \"{}\": {} and {} cannot become one "
+                                    "operation; kind, dtype, reduce op and root must be the same",
+                                    group.name(), OpRecord::make(first, 0).describe(),
+                                    OpRecord::make(call.op, 0).describe()));
+    }
+}
+
+void Coalescing::run(GroupState& group, Timeout timeout) {
+    if (calls_.empty()) return;
+    for (Entry& call : calls_) {
+        if (call.out) call.op.out = call.out->buffers();
+        if (call.in)
+            call.op.in = call.in->buffers();
+        else if (info(call.op.kind).shape == Shape::same)
+            call.op.in = call.op.out;
+    }
+    check_alike(group);
+    if (info(calls_.front().op.kind).point_to_point)
+        run_messages(group, timeout);
+    else
+        run_collective(group, timeout);
+}
+
+// Messages stay messages, but none waits for another.
+void Coalescing::run_messages(GroupState& group, Timeout timeout) {
+    std::vector<Work> works;
+    works.reserve(calls_.size());
+    for (Entry& call : calls_)
+        works.push_back(group.start(call.op, std::move(call.in), std::move(call.out), timeout));
+    wait_all(works);
+}
+
+void Coalescing::run_collective(GroupState& group, Timeout timeout) {
+    const OpInfo& row = info(calls_.front().op.kind);
+    std::vector<std::span<const Buffer>> ins;
+    std::vector<std::span<const Buffer>> outs;
+    for (const Entry& call : calls_) {
+        if (!call.op.in.empty()) ins.push_back(call.op.in);
+        if (!call.op.out.empty()) outs.push_back(call.op.out);
+    }
+    const bool in_parts = row.shape == Shape::scattered || row.shape == Shape::exchanged;
+    const bool out_parts = row.shape == Shape::gathered || row.shape == Shape::exchanged;
+    Op all = calls_.front().op;
+    std::optional<Joined> in;
+    std::optional<Joined> out;
+    if (!ins.empty()) {
+        in.emplace(std::move(ins), in_parts ? group.size() : 1);
+        in->fill();
+        all.in = in->buffers();
+    }
+    if (!outs.empty()) {
+        out.emplace(std::move(outs), out_parts ? group.size() : 1);
+        // What the operation does not write stays as it is.
+        out->fill();
+        all.out = out->buffers();
+    }
+    static_cast<void>(group.run(all, timeout));
+    if (out) out->give_back();
+    for (const Entry& call : calls_)
+        if (call.out) call.out->finish();
+}
+
+CoalescingScope::CoalescingScope(std::shared_ptr<GroupState> group, Timeout timeout)
+    : group_(std::move(group)), timeout_(timeout), calls_(std::make_unique<Coalescing>()) {
+    if (!group_->open_scope(*calls_))
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("coalesce on group \"{}\" inside another one of the same group",
+                                group_->name()));
+}
+
+CoalescingScope::~CoalescingScope() { close(); }
+
+void CoalescingScope::close() noexcept {
+    if (std::exchange(open_, false)) group_->close_scope();
+}
+
+void CoalescingScope::run() {
+    close();
+    calls_->run(*group_, timeout_);
+}
+
+}  // namespace trireme
