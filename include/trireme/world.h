@@ -1,10 +1,12 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "trireme/backend.h"
 #include "trireme/group.h"
 #include "trireme/group_options.h"
 #include "trireme/mesh.h"
@@ -36,6 +38,9 @@ struct WorldOptions {
     /// whatever transport, placement and permitted algorithm is used: TRIREME_REPRODUCIBLE, 0 or 1.
     /// See docs/operations.md. Must be the same on all ranks.
     bool reproducible = false;
+
+    /// Backends of one's own, by name: see `GroupOptions::backend`.
+    std::map<std::string, BackendFactory> backends;
 
     /// The defaults, changed by the variables above; throws `invalid_argument` naming variable and
     /// value.

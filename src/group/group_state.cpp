@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "algorithm/select.h"
+#include "group/backend_runner.h"
 #include "group/coalescing.h"
 #include "group/operation.h"
 #include "group/validate.h"
@@ -28,7 +29,11 @@ GroupState::GroupState(std::shared_ptr<WorldState> world, GroupPlan plan)
 }
 
 GroupState::~GroupState() {
-    if (engine().after_fork()) return;
+    if (engine().after_fork()) {
+        static_cast<void>(plan_.backend.release());  // NOLINT(bugprone-unused-return-value): the parent's
+        return;
+    }
+    plan_.backend.reset();
     const Engine::Turn turn(engine());
     world_->leave(*this);
 }
@@ -68,6 +73,17 @@ void GroupState::refuse_after_fork() const {
                         name()));
 }
 
+Backend* GroupState::backend() const noexcept {
+    return plan_.backend ? &plan_.backend->backend() : nullptr;
+}
+
+void GroupState::refuse_what_backend_cannot(const Op& op) const {
+    if (backend() != nullptr && (op.peer == AnySource::rank || !backend()->can(op)))
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("{} on group \"{}\": its backend cannot do this",
+                                OpRecord::make(op, 0).describe(), name()));
+}
+
 bool GroupState::open_scope(Coalescing& calls) noexcept {
     Coalescing* none = nullptr;
     return scope_.compare_exchange_strong(none, &calls);
@@ -80,7 +96,7 @@ Coalescing* GroupState::scope() const noexcept {
 
 // A blocking message to or from oneself has nobody to meet unless the other side is there.
 void GroupState::refuse_lonely(const Op& op) {
-    if (!info(op.kind).point_to_point || op.peer != rank()) return;
+    if (!info(op.kind).point_to_point || op.peer != rank() || backend() != nullptr) return;
     const Engine::Turn turn(engine());
     Link& self = *links_[static_cast<std::size_t>(rank())];
     while (self.poll()) engine().ready().run();  // what was sent may still be on its way
@@ -102,6 +118,7 @@ void GroupState::refuse_lonely(const Op& op) {
 int GroupState::run(const Op& op, Timeout timeout) {
     refuse_after_fork();
     validate(op, *this);
+    refuse_what_backend_cannot(op);
     refuse_lonely(op);
     Operation operation(*this, op, deadline(op, timeout));
     engine().run(operation);
@@ -115,6 +132,7 @@ Work GroupState::start(const Op& op, std::optional<Operand> in, std::optional<Op
     auto operation = std::make_shared<Operation>(shared_from_this(), op, std::move(in),
                                                  std::move(out), deadline(op, timeout));
     validate(operation->op(), *this);
+    refuse_what_backend_cannot(operation->op());
     engine().start(operation);
     return Work(std::move(operation));
 }
@@ -125,6 +143,7 @@ std::shared_ptr<Execution> GroupState::prepare(const Op& op, std::optional<Opera
     auto operation = std::make_shared<Operation>(shared_from_this(), op, std::move(in),
                                                  std::move(out), deadline(op, timeout), timeout);
     validate(operation->op(), *this);
+    refuse_what_backend_cannot(operation->op());
     return operation;
 }
 
@@ -270,6 +289,9 @@ void GroupState::fail_all(const Error& error, const Error* told) {
     // Those that wait for their turn, or for a message from anywhere, have no transfer that fails.
     while (!queued_.empty()) queued_.back()->complete(shared);
     while (!from_any_.empty()) from_any_.back()->complete(shared);
+    if (backend() == nullptr) return;
+    backend()->abort(error.what());
+    while (!under_way_.empty()) under_way_.back()->complete(shared);
 }
 
 void GroupState::fail_under_way(const Error& cause) {

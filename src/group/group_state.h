@@ -16,6 +16,7 @@
 #include "core/engine.h"
 #include "core/op_record.h"
 #include "link/link.h"
+#include "trireme/backend.h"
 #include "trireme/error.h"
 #include "trireme/op.h"
 #include "trireme/operand.h"
@@ -24,6 +25,7 @@
 namespace trireme {
 
 struct Algorithm;
+class BackendRunner;
 class Coalescing;
 class Operation;
 class WorldState;
@@ -38,6 +40,7 @@ struct GroupPlan {
     std::vector<int> hosts;         ///< of each member, numbered from 0 in rank order
     Timeout timeout{0};             ///< of operations that have none of their own; 0: the world's
     bool reproducible = false;      ///< reductions in rank order only
+    std::unique_ptr<BackendRunner> backend;  ///< instead of links and algorithms; may be null
 };
 
 /// A group, behind the light `Group` values that refer to it.
@@ -79,6 +82,8 @@ public:
     // --- Under the engine's mutex --------------------------------------------------------------
 
     [[nodiscard]] const Place& place() const noexcept { return place_; }
+    /// Null: Trireme's own links.
+    [[nodiscard]] Backend* backend() const noexcept;
 
     /// Numbers an operation that begins, and launches it: at once, or when its turn has come. A
     /// group has so many collectives under way at most, as each of them takes working memory and
@@ -133,6 +138,7 @@ private:
     [[nodiscard]] int find_source(int tag);
     void take_message(Operation& operation, int peer);
     void refuse_lonely(const Op& op);
+    void refuse_what_backend_cannot(const Op& op) const;
 
     std::shared_ptr<WorldState> world_;
     std::atomic<Coalescing*> scope_{nullptr};

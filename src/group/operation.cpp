@@ -35,14 +35,25 @@ void Operation::begin() {
     op_.peer = asked_peer_;
     record_ = OpRecord::make(op_, 0);
     // A prepared one keeps its choice.
-    if (algorithm_ == nullptr) algorithm_ = &group_.select(op_, record_);
-    record_.algorithm = algorithm_->name.data();  // a literal of the table
+    if (algorithm_ == nullptr && group_.backend() == nullptr)
+        algorithm_ = &group_.select(op_, record_);
+    // A literal of the table.
+    record_.algorithm = algorithm_ != nullptr ? algorithm_->name.data() : "backend";
     started_ = Engine::Clock::now();
     group_.admit(*this);
 }
 
 void Operation::launch(int peer) {
     op_.peer = peer;
+    if (Backend* backend = group_.backend()) {
+        submitted_ = std::make_shared<Operation*>(this);
+        // Whatever the backend says of one that has ended, by its deadline perhaps, is too late.
+        backend->submit(op_, [own = submitted_](std::exception_ptr error) {
+            if (Operation* operation = std::exchange(*own, nullptr))
+                operation->complete(std::move(error));
+        });
+        return;
+    }
     const MessageHead head{.key = {.stream = group_.stream(),
                                    .sequence = static_cast<std::uint32_t>(record_.sequence),
                                    .tag = op_.tag},
@@ -69,9 +80,12 @@ void Operation::expire() {
         op_.peer == AnySource::rank ? group_.other_ranks() : group_.awaited_ranks();
     group_.fail(
         Error(ErrorCode::timeout,
-              fmt::format("{} on group \"{}\": rank {} waited {:.1f} s for rank{} {}",
+              fmt::format("{} on group \"{}\": rank {} waited {:.1f} s for {} {} (algorithm {})",
                           record_.describe(), group_.name(), group_.world_rank(), waited.count(),
-                          awaited.size() == 1 ? "" : "s", fmt::join(awaited, ", ")),
+                          awaited.empty()       ? "its backend"
+                          : awaited.size() == 1 ? "rank"
+                                                : "ranks",
+                          fmt::join(awaited, ", "), record_.algorithm),
               awaited),
         true);
 }
@@ -81,6 +95,7 @@ Error Operation::mismatch(int peer, const Envelope& theirs, std::size_t expected
 }
 
 void Operation::wind_up(std::exception_ptr& error) noexcept {
+    if (submitted_) *submitted_ = nullptr;
     group_.remove(*this);
     if (!error) {
         try {

@@ -56,6 +56,7 @@ private:
     OpRecord record_;
     const Algorithm* algorithm_ = nullptr;
     Engine::Clock::time_point started_{};
+    std::shared_ptr<Operation*> submitted_;  // to a backend; null inside once it has ended
     std::optional<Call> call_;
     Task task_;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "group/backend_runner.h"
 #include "group/bootstrap.h"
 #include "group/group_state.h"
 #include "link/shm/inbox.h"
@@ -144,6 +145,16 @@ std::vector<int> WorldState::hosts_of(const std::vector<int>& ranks) {
     return hosts;
 }
 
+const BackendFactory& WorldState::factory(const std::string& backend) const {
+    const auto found = options_.backends.find(backend);
+    if (found != options_.backends.end()) return found->second;
+    std::vector<std::string> known;
+    for (const auto& [name, factory] : options_.backends) known.push_back(name);
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("there is no backend \"{}\"; WorldOptions::backends has [{}]", backend,
+                            fmt::join(known, ", ")));
+}
+
 std::shared_ptr<GroupState> WorldState::make_group(const std::vector<int>& ranks,
                                                    GroupOptions options) {
     std::vector<bool> seen(static_cast<std::size_t>(size_));
@@ -159,19 +170,30 @@ std::shared_ptr<GroupState> WorldState::make_group(const std::vector<int>& ranks
     if (ranks.empty()) throw Error(ErrorCode::invalid_argument, "a group needs at least one rank");
     const auto own = std::find(ranks.begin(), ranks.end(), rank_);
     if (own == ranks.end()) return nullptr;
+    if (!options.backend.empty()) static_cast<void>(factory(options.backend));
 
     const std::lock_guard lock(making_);
     if (options.name.empty()) options.name = fmt::format("[{}]", fmt::join(ranks, ","));
+    const std::uint32_t stream = agree_on_stream(ranks);
+    const int rank = static_cast<int>(own - ranks.begin());
+    std::unique_ptr<BackendRunner> backend;
+    if (!options.backend.empty()) {
+        backend = std::make_unique<BackendRunner>(
+            engine_, factory(options.backend)({rank, ranks, options.name,
+                                               prefix_store(fmt::format("backend/{}", stream),
+                                                            store_)}));
+    }
     return std::make_shared<GroupState>(
         shared_from_this(),
         GroupPlan{.name = std::move(options.name),
-                  .stream = agree_on_stream(ranks),
+                  .stream = stream,
                   .ranks = ranks,
-                  .rank = static_cast<int>(own - ranks.begin()),
+                  .rank = rank,
                   .memory_reachable = memory_reachable(ranks),
                   .hosts = hosts_of(ranks),
                   .timeout = options.timeout,
-                  .reproducible = options.reproducible.value_or(options_.reproducible)});
+                  .reproducible = options.reproducible.value_or(options_.reproducible),
+                  .backend = std::move(backend)});
 }
 
 void WorldState::enter(GroupState& group) {

@@ -57,6 +57,8 @@ public:
 
 private:
     [[nodiscard]] std::uint32_t agree_on_stream(const std::vector<int>& ranks);
+    /// Throws where there is none of this name.
+    [[nodiscard]] const BackendFactory& factory(const std::string& backend) const;
     [[nodiscard]] const std::string& reach_of(int rank);
     [[nodiscard]] bool memory_reachable(const std::vector<int>& ranks);
     [[nodiscard]] std::vector<int> hosts_of(const std::vector<int>& ranks);

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms.h"
 #include "failure.h"
 #include "run.h"
 #include "subcommands.h"
@@ -25,6 +26,7 @@ void print_help() {
         "       trireme --help | --version\n\n"
         "Commands:\n"
         "  run         start the ranks of a program on this host\n"
+        "  algorithms  print which algorithm an operation takes, and when\n"
         "  help        explain a command: trireme help run\n");
     if (const auto others = find_subcommands(); !others.empty()) {
         fmt::print("\nPrograms found (trireme NAME starts trireme-NAME):\n");
@@ -38,6 +40,9 @@ void print_help() {
 int dispatch(const std::string& command, std::vector<std::string> arguments) {
     if (command == "run") {
         return run(arguments);
+    }
+    if (command == "algorithms") {
+        return algorithms(arguments);
     }
     if (command == "help" && !arguments.empty()) {
         const std::string& about = arguments.front();
