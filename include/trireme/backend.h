@@ -13,15 +13,16 @@ namespace trireme {
 
 /// What a backend gets to know of the group that it is to serve.
 struct BackendContext {
-    int rank = 0;                     ///< this process's, in the group
+    int rank = 0;                      ///< this process's, in the group
     std::span<const int> world_ranks;  ///< of each rank of the group
     std::string group;                 ///< its name
     std::shared_ptr<Store> store;      ///< a part of the world's store for this group alone
 };
 
-/// Runs the operations of a group in place of Trireme's own links and algorithms. Register a factory
-/// under a name in `WorldOptions::backends`, and ask for it by `GroupOptions::backend`. The group
-/// still validates, numbers, keeps deadlines and hands out `Work`. Counterpart: c10d::Backend.
+/// Runs the operations of a group in place of Trireme's own links and algorithms. Register a
+/// factory under a name in `WorldOptions::backends`, and ask for it by `GroupOptions::backend`. The
+/// group still validates, numbers, keeps deadlines and hands out `Work`. Counterpart:
+/// c10d::Backend.
 ///
 /// All functions are called under one mutex of the world: they must not block, nor use the world.
 class Backend {

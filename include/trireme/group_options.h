@@ -15,9 +15,9 @@ struct GroupOptions {
     GroupOptions(std::string group_name) : name(std::move(group_name)) {}  // NOLINT(*-explicit-*)
     GroupOptions(const char* group_name) : name(group_name) {}             // NOLINT(*-explicit-*)
 
-    std::string name;    ///< for texts; empty: the list of ranks
-    Timeout timeout{0};  ///< of its operations; 0: the world's
-    std::string backend;   ///< a name of `WorldOptions::backends`; empty: Trireme's own
+    std::string name;     ///< for texts; empty: the list of ranks
+    Timeout timeout{0};   ///< of its operations; 0: the world's
+    std::string backend;  ///< a name of `WorldOptions::backends`; empty: Trireme's own
     /// Whether reductions are folded in rank order; not set: as the world's. See
     /// docs/operations.md.
     std::optional<bool> reproducible;

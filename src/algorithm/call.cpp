@@ -11,7 +11,8 @@ void combine_nothing(const std::byte*, const std::byte*, std::byte*, std::size_t
 
 Combine combine_for(const Op& op, bool phantom) {
     if (!info(op.kind).reduces) return {};
-    if (phantom) return {.kernel = combine_nothing};
+    // A user's function is called even so: that of a simulation counts what it would have done.
+    if (phantom && op.reduce.user() == nullptr) return {.kernel = combine_nothing};
     return Combine::of((op.in.empty() ? op.out : op.in).front().dtype, op.reduce);
 }
 

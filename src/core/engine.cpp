@@ -99,6 +99,7 @@ void Engine::remove(Pollable& pollable, int descriptor) noexcept {
 }
 
 void Engine::watch_writable(Pollable& pollable, int descriptor, bool wanted) noexcept {
+    if (descriptor < 0) return;
     epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.ptr = &pollable}};
     if (wanted) event.events |= EPOLLOUT;
     ::epoll_ctl(epoll_, EPOLL_CTL_MOD, descriptor, &event);

@@ -30,7 +30,8 @@ GroupState::GroupState(std::shared_ptr<WorldState> world, GroupPlan plan)
 
 GroupState::~GroupState() {
     if (engine().after_fork()) {
-        static_cast<void>(plan_.backend.release());  // NOLINT(bugprone-unused-return-value): the parent's
+        static_cast<void>(
+            plan_.backend.release());  // NOLINT(bugprone-unused-return-value): the parent's
         return;
     }
     plan_.backend.reset();

@@ -179,9 +179,9 @@ std::shared_ptr<GroupState> WorldState::make_group(const std::vector<int>& ranks
     std::unique_ptr<BackendRunner> backend;
     if (!options.backend.empty()) {
         backend = std::make_unique<BackendRunner>(
-            engine_, factory(options.backend)({rank, ranks, options.name,
-                                               prefix_store(fmt::format("backend/{}", stream),
-                                                            store_)}));
+            engine_,
+            factory(options.backend)({rank, ranks, options.name,
+                                      prefix_store(fmt::format("backend/{}", stream), store_)}));
     }
     return std::make_shared<GroupState>(
         shared_from_this(),

@@ -229,7 +229,7 @@ Link::Unexpected& Link::keep_unexpected(const Envelope& envelope, const OfferBod
         unexpected_.splice(unexpected_.end(), spare_, spare_.begin());
     Unexpected& message = unexpected_.back();
     const bool has_payload = envelope.kind == FrameKind::eager;
-    if (has_payload && message.capacity < envelope.length) {
+    if (has_payload && !wire_->phantom() && message.capacity < envelope.length) {
         message.capacity = std::bit_ceil(envelope.length);
         message.payload = std::make_unique_for_overwrite<std::byte[]>(message.capacity);
     }

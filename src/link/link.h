@@ -28,6 +28,8 @@ public:
     virtual void link_lost(int peer, const Error& error) = 0;
     /// A message came that no receive here waits for yet.
     virtual void came_unexpected(int peer, const Envelope& envelope) = 0;
+    /// A receive took up such a message, which had come whole.
+    virtual void taken_up(int /*peer*/, const Envelope& /*envelope*/) {}
     /// Whether messages of a stream that nobody waits for may be thrown away.
     [[nodiscard]] virtual bool retired(std::uint32_t stream) const noexcept = 0;
 

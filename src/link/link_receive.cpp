@@ -33,9 +33,10 @@ void Link::start_receive(Transfer& transfer) {
             take_offer(transfer, offer);
         } else if (message->complete) {
             const ConstBytes payload(message->payload.get(), transfer.length_);
+            if (message->envelope.key.tag < 0) listener_.taken_up(peer_, message->envelope);
             if (transfer.reduction_.combine != nullptr) {
                 transfer.reduction_.apply(payload.data(), transfer.data_, 0, payload.size());
-            } else if (!payload.empty()) {
+            } else if (!payload.empty() && !wire_->phantom()) {
                 std::memcpy(transfer.data_, payload.data(), payload.size());
             }
             give_credit(payload.size());

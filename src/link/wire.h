@@ -75,6 +75,10 @@ public:
     /// wire is looked at when its descriptor says so or somebody waits for this very link.
     [[nodiscard]] virtual bool in_memory() const noexcept = 0;
 
+    /// Whether payloads are only lengths, in memory that is not there: those that `peek` shows and
+    /// the targets of `read` must not be touched.
+    [[nodiscard]] virtual bool phantom() const noexcept { return false; }
+
     /// Says goodbye to the transport: no more writes.
     virtual void shut_down() noexcept {}
 };

@@ -1,5 +1,5 @@
-// A backend of one's own, in place of Trireme's links: here the ranks are threads of one process and
-// meet in a table.
+// A backend of one's own, in place of Trireme's links: here the ranks are threads of one process
+// and meet in a table.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -134,5 +134,27 @@ TEST(Command, FewDescriptorsAreRaisedOrNamed) {
         << refused.err();
 }
 
+TEST(Command, PrintsTheSelectionTable) {
+    Launcher table({"algorithms", "all_reduce"});
+    EXPECT_EQ(table.wait(), 0) << table.err();
+    EXPECT_NE(table.out().find("\nall_reduce      ring"), std::string::npos) << table.out();
+    EXPECT_EQ(table.out().find("\nbroadcast"), std::string::npos) << table.out();
+    Launcher json({"algorithms", "--json"});
+    EXPECT_EQ(json.wait(), 0);
+    EXPECT_EQ(json.out().substr(0, 2), "[\n");
+    Launcher unknown({"algorithms", "all_produce"});
+    EXPECT_EQ(unknown.wait(), 2);
+    EXPECT_NE(unknown.err().find("no operation \"all_produce\""), std::string::npos);
+}
+
+TEST(Command, SimulatesAlgorithms) {
+    Launcher sim({"sim", "all_reduce", "--ranks", "2:8", "--size", "1K", "--check"});
+    EXPECT_EQ(sim.wait(), 0) << sim.err();
+    EXPECT_NE(sim.out().find("halving"), std::string::npos) << sim.out();
+    Launcher unknown({"sim", "all_reduce", "--algorithm", "wheel"});
+    EXPECT_EQ(unknown.wait(), 2);
+    EXPECT_NE(unknown.err().find("wheel"), std::string::npos) << unknown.err();
+}
+
 }  // namespace
 }  // namespace trireme::test

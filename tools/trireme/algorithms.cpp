@@ -15,9 +15,11 @@ namespace trireme::tool {
 namespace {
 
 constexpr const char* about =
-    "Prints the selection table: which algorithms an operation has, and when each one is chosen. Of "
+    "Prints the selection table: which algorithms an operation has, and when each one is chosen. "
+    "Of "
     "the rows of an operation that apply, the last one is taken.\n"
-    "TRIREME_ALGORITHM goes before it: TRIREME_ALGORITHM=\"all_reduce:ring,all_gather:0-4K:bruck\".\n"
+    "TRIREME_ALGORITHM goes before it: "
+    "TRIREME_ALGORITHM=\"all_reduce:ring,all_gather:0-4K:bruck\".\n"
     "Example: trireme algorithms all_reduce";
 
 std::string size_text(std::size_t bytes) {

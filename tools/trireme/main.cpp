@@ -13,6 +13,7 @@
 #include "algorithms.h"
 #include "failure.h"
 #include "run.h"
+#include "sim.h"
 #include "subcommands.h"
 #include "trireme/version.h"
 
@@ -26,6 +27,7 @@ void print_help() {
         "       trireme --help | --version\n\n"
         "Commands:\n"
         "  run         start the ranks of a program on this host\n"
+        "  sim         run an algorithm on thousands of simulated ranks\n"
         "  algorithms  print which algorithm an operation takes, and when\n"
         "  help        explain a command: trireme help run\n");
     if (const auto others = find_subcommands(); !others.empty()) {
@@ -43,6 +45,9 @@ int dispatch(const std::string& command, std::vector<std::string> arguments) {
     }
     if (command == "algorithms") {
         return algorithms(arguments);
+    }
+    if (command == "sim") {
+        return sim(arguments);
     }
     if (command == "help" && !arguments.empty()) {
         const std::string& about = arguments.front();
