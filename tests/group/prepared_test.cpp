@@ -12,6 +12,7 @@
 #include "support/expect_error.h"
 #include "support/ranks.h"
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 namespace {
 
 thread_local bool counting = false;
@@ -19,7 +20,6 @@ std::atomic<int> allocations{0};
 
 }  // namespace
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // Counts what this program's own code allocates; the sanitizers have operators of their own.
 void* operator new(std::size_t bytes) {
     if (counting) ++allocations;
