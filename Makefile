@@ -16,7 +16,7 @@ export TRIREME_TORCH
 configure := cmake -D "TRIREME_TORCH=$(abspath $(TRIREME_TORCH))" --preset
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan lint format install clean
+.PHONY: help setup build demo test test-large test-asan test-tsan lint format install clean
 
 help: ## print this list
 	@echo "Trireme: distributed training for C++"
@@ -40,6 +40,13 @@ demo: setup ## train on eight ranks in three dimensions, and check the result
 
 test: build ## build, then run every test
 	@ctest --preset release
+
+test-large: setup ## minutes of random operations, and counts beyond 2^31 (needs 10 GB)
+	@$(configure) release
+	@cmake --build --preset release --parallel $(JOBS) \
+	    --target conformance_random_test conformance_large_test
+	@TRIREME_TEST_CELLS=2000000 TRIREME_TEST_SECONDS=60 build/release/tests/conformance_random_test
+	@TRIREME_TEST_LARGE=1 build/release/tests/conformance_large_test
 
 test-asan: setup ## every test at -O0 under the address and undefined-behaviour sanitizers
 	@$(configure) asan

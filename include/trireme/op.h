@@ -39,6 +39,10 @@ struct Op {
     OpKind kind = OpKind::barrier;
     std::span<const Buffer> in{};
     std::span<const Buffer> out{};
+    /// Whether it was a list, or `split`, that gave the buffers: such must have a part for each
+    /// rank, and a list of one does not stand for equal parts.
+    bool in_is_list = false;
+    bool out_is_list = false;
     ReduceOp reduce = sum;
     /// Root, or other side of a send or receive: a rank of the group; -1: none; `AnySource::rank`.
     int peer = -1;

@@ -122,26 +122,34 @@ private:
 
 }  // namespace detail
 
+namespace detail {
+
+// The blocks are a vector: a list is as long as the group, and its parts come from everywhere.
+template <class Range>
+Operand make_list(Range& range, Access access, Hold hold) {
+    Operand list;
+    list.is_list = true;
+    list.borrowed = false;
+    list.blocks.reserve(std::ranges::size(range));
+    std::vector<std::unique_ptr<Keeper>> keepers;
+    for (auto& part : range) {
+        using Part = std::remove_cvref_t<decltype(part)>;
+        Operand one = OperandTraits<Part>::make(part, access, hold);
+        list.blocks.push_back(one.buffer);
+        list.borrowed = list.borrowed || one.borrowed;
+        if (one.keeper) keepers.push_back(std::move(one.keeper));
+    }
+    if (!keepers.empty()) list.keeper = std::make_unique<ListKeeper>(std::move(keepers));
+    return list;
+}
+
+}  // namespace detail
+
 template <OperandRange R>
 struct OperandTraits<R> {
-    // The blocks are a vector: a list is as long as the group, and its parts come from everywhere.
     template <class Range>
     static Operand make(Range& range, Access access, Hold hold) {
-        Operand list;
-        list.is_list = true;
-        list.borrowed = false;
-        list.blocks.reserve(std::ranges::size(range));
-        std::vector<std::unique_ptr<Keeper>> keepers;
-        for (auto& part : range) {
-            using Part = std::remove_cvref_t<decltype(part)>;
-            Operand one = OperandTraits<Part>::make(part, access, hold);
-            list.blocks.push_back(one.buffer);
-            list.borrowed = list.borrowed || one.borrowed;
-            if (one.keeper) keepers.push_back(std::move(one.keeper));
-        }
-        if (!keepers.empty())
-            list.keeper = std::make_unique<detail::ListKeeper>(std::move(keepers));
-        return list;
+        return detail::make_list(range, access, hold);
     }
 };
 

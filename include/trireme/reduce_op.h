@@ -59,7 +59,8 @@ inline constexpr ReduceOp sum{ReduceOp::Kind::sum};
 inline constexpr ReduceOp prod{ReduceOp::Kind::prod};
 inline constexpr ReduceOp min{ReduceOp::Kind::min};
 inline constexpr ReduceOp max{ReduceOp::Kind::max};
-/// The sum divided by the number of ranks; floating-point and complex dtypes only.
+/// The sum divided by the number of ranks whose values are in it, which for the scans is not all of
+/// them; floating-point and complex dtypes only.
 inline constexpr ReduceOp avg{ReduceOp::Kind::avg};
 inline constexpr ReduceOp band{ReduceOp::Kind::band};
 inline constexpr ReduceOp bor{ReduceOp::Kind::bor};

@@ -2,6 +2,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <concepts>
+#include <ranges>
+#include <type_traits>
+#include <vector>
+
 #include "trireme/trireme.h"
 
 namespace trireme {
@@ -33,6 +38,37 @@ template <>
 struct OperandTraits<at::Tensor> {
     static Operand make(const at::Tensor& tensor, Access access, Hold hold);
 };
+
+namespace detail {
+/// Throws `invalid_argument` where two of `parts` share an element, naming one of them. Strided
+/// parts may lie between one another, as the columns of a matrix do.
+void check_apart(at::ArrayRef<at::Tensor> parts);
+}  // namespace detail
+
+/// A list of tensors, one per rank. What is copied back into strided tensors must not collide: only
+/// here are they known as they are.
+template <OperandRange R>
+    requires std::same_as<std::remove_cv_t<std::ranges::range_value_t<R>>, at::Tensor>
+struct OperandTraits<R> {
+    template <class Range>
+    static Operand make(Range& range, Access access, Hold hold) {
+        Operand list = detail::make_list(range, access, hold);
+        if (access != Access::read)
+            detail::check_apart(
+                std::vector<at::Tensor>(std::ranges::begin(range), std::ranges::end(range)));
+        return list;
+    }
+};
+
+/// `tensor`, cut along dimension 0 into parts of so many rows, one per rank, in rank order: `split`
+/// for tensors. The rows must be all of dimension 0 together; they may be 0.
+///
+///     group.all_to_all(split_rows(x, {3, 2, 1}), split_rows(y, {3, 2, 2}));
+///
+/// Throws `invalid_argument`, naming the tensor's sizes and `rows`, where they do not fit.
+///
+/// Counterpart: input_split_sizes and output_split_sizes of all_to_all_single.
+[[nodiscard]] Split<at::Tensor> split_rows(const at::Tensor& tensor, at::IntArrayRef rows);
 
 /// The dtype under which tensors of `type` travel; throws `unsupported`, naming it, for a type
 /// that has none (quantised types, the 8-bit floats but e4m3fn and e5m2, and others).

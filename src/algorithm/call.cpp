@@ -56,9 +56,9 @@ void Call::reduce(const Buffer& a, const Buffer& b, const Buffer& out) const {
     combine_(a.data, b.data, out.data, out.count);
 }
 
-void Call::conclude(const Buffer& sums) const noexcept {
+void Call::conclude(const Buffer& sums, int ranks) const noexcept {
     if (op_->reduce == avg && !place_->phantom)
-        divide(sums.dtype, sums.data, sums.count, static_cast<std::size_t>(size_));
+        divide(sums.dtype, sums.data, sums.count, static_cast<std::size_t>(ranks));
 }
 
 }  // namespace trireme

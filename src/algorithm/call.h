@@ -92,7 +92,9 @@ public:
     /// out[i] = a[i] op b[i], a's values coming from lower ranks; `out` may be `a` or `b`.
     void reduce(const Buffer& a, const Buffer& b, const Buffer& out) const;
     /// The end of a reduction: divides by the number of ranks, for avg.
-    void conclude(const Buffer& sums) const noexcept;
+    void conclude(const Buffer& sums) const noexcept { conclude(sums, size_); }
+    /// As above, of a reduction of the values of some ranks only.
+    void conclude(const Buffer& sums, int ranks) const noexcept;
 
     // --- Memory of the peers -------------------------------------------------------------------
 

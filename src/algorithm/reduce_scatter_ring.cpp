@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "algorithm/algorithms.h"
 #include "algorithm/schedule/ring.h"
 
@@ -7,7 +9,10 @@ namespace trireme::algorithm {
 // rank b. Sums under way live in two alternating halves of the working memory.
 Task reduce_scatter_ring(Call& call) {
     const schedule::Ring ring{call.rank(), call.size()};
-    const std::size_t bytes = call.out().bytes();
+    // Every part passes through, not only this rank's own: they may be longer.
+    std::size_t bytes = 0;
+    for (int rank = 0; rank < call.size(); ++rank)
+        bytes = std::max(bytes, call.in_block(rank).bytes());
     const BlockPool::Block memories[2] = {call.working_memory(bytes), call.working_memory(bytes)};
 
     Buffer outgoing = call.in_block(ring.reduce_scatter(0).send);

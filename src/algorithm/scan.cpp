@@ -7,6 +7,15 @@ namespace {
 
 bool is_exclusive(const Call& call) { return call.op().kind == OpKind::exclusive_scan; }
 
+// Hands out a part of the result; avg is of the ranks whose values are in it. Of an exclusive scan
+// the first rank's output stays as it is.
+void give(const Call& call, const Buffer& folded, const Buffer& below, const Buffer& out) {
+    const int ranks = is_exclusive(call) ? call.rank() : call.rank() + 1;
+    if (ranks == 0) return;
+    call.copy(is_exclusive(call) ? below : folded, out);
+    call.conclude(out, ranks);
+}
+
 }  // namespace
 
 // From rank to rank, in pieces: each gets the fold of all before it, and hands it on with its own
@@ -28,11 +37,7 @@ Task scan_chain(Call& call) {
         } else {
             call.copy(own, folded);
         }
-        if (!is_exclusive(call)) {
-            call.copy(folded, out);
-        } else if (call.rank() > 0) {
-            call.copy(before, out);
-        }
+        give(call, folded, before, out);
         if (call.rank() + 1 < call.size()) {
             Send send(call, call.rank() + 1, piece, folded);
             co_await send;
@@ -78,11 +83,7 @@ Task scan_doubling(Call& call) {
             call.reduce(arrived, below, below);
         below_is_empty = false;
     }
-    if (!is_exclusive(call)) {
-        call.copy(folded, call.out());
-    } else if (call.rank() > 0) {
-        call.copy(below, call.out());
-    }
+    give(call, folded, below, call.out());
 }
 
 }  // namespace trireme::algorithm

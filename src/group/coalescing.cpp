@@ -10,6 +10,7 @@
 #include "core/op_record.h"
 #include "core/parts.h"
 #include "group/group_state.h"
+#include "group/take_operands.h"
 #include "group/validate.h"
 #include "trireme/coalesce.h"
 #include "trireme/error.h"
@@ -126,11 +127,7 @@ void Coalescing::check_alike(const GroupState& group) const {
 void Coalescing::run(GroupState& group, Timeout timeout) {
     if (calls_.empty()) return;
     for (Entry& call : calls_) {
-        if (call.out) call.op.out = call.out->buffers();
-        if (call.in)
-            call.op.in = call.in->buffers();
-        else if (info(call.op.kind).shape == Shape::same)
-            call.op.in = call.op.out;
+        take_operands(call.op, call.in ? &*call.in : nullptr, call.out ? &*call.out : nullptr);
     }
     check_alike(group);
     if (info(calls_.front().op.kind).point_to_point)
@@ -159,6 +156,8 @@ void Coalescing::run_collective(GroupState& group, Timeout timeout) {
     const bool in_parts = row.shape == Shape::scattered || row.shape == Shape::exchanged;
     const bool out_parts = row.shape == Shape::gathered || row.shape == Shape::exchanged;
     Op all = calls_.front().op;
+    all.in_is_list = in_parts;
+    all.out_is_list = out_parts;
     std::optional<Joined> in;
     std::optional<Joined> out;
     if (!ins.empty()) {

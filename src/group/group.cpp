@@ -9,6 +9,7 @@
 
 #include "group/coalescing.h"
 #include "group/group_state.h"
+#include "group/take_operands.h"
 #include "group/world_state.h"
 #include "trireme/error.h"
 
@@ -102,11 +103,7 @@ int Group::run_on(Op& op, Operand* in, bool in_lasts, Operand* out) const {
         scope->add(op, taken(in), in_lasts, taken(out));
         return -1;
     }
-    if (out != nullptr) op.out = out->buffers();
-    if (in != nullptr)
-        op.in = in->buffers();
-    else if (info(op.kind).shape == Shape::same)
-        op.in = op.out;
+    take_operands(op, in, out);
     const int source = own.run(op, timeout_);
     if (out != nullptr) out->finish();
     return source;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "algorithm/prepare.h"
+#include "group/take_operands.h"
 #include "group/validate.h"
 
 namespace trireme {
@@ -23,12 +24,7 @@ Operation::Operation(std::shared_ptr<GroupState> group, const Op& op, std::optio
       asked_peer_(op.peer),
       in_(std::move(in)),
       out_(std::move(out)) {
-    if (out_) op_.out = out_->buffers();
-    if (in_) {
-        op_.in = in_->buffers();
-    } else if (info(op_.kind).shape != Shape::out_only) {
-        op_.in = op_.out;
-    }
+    take_operands(op_, in_ ? &*in_ : nullptr, out_ ? &*out_ : nullptr);
 }
 
 void Operation::begin() {

@@ -75,12 +75,12 @@ private:
                                name(dtype()), name(buffer.dtype)));
     }
 
-    void present(bool wanted, bool in_parts, std::span<const Buffer> given,
+    void present(bool wanted, bool in_parts, std::span<const Buffer> given, bool is_list,
                  const char* which) const {
         if (!wanted) return;
         if (given.size() != 1 && !in_parts)
             refuse(fmt::format("it takes one {} buffer, but {} are given", which, given.size()));
-        if (given.size() != 1 && given.size() != ranks())
+        if ((given.size() != 1 || (is_list && in_parts)) && given.size() != ranks())
             refuse(
                 fmt::format("it takes one {} buffer, or a list of {}, one per rank, but {} are "
                             "given",
@@ -89,9 +89,10 @@ private:
 
     void buffers() const {
         const Shape shape = row_.shape;
-        present(uses_in(), shape == Shape::scattered || shape == Shape::exchanged, op_.in, "input");
+        present(uses_in(), shape == Shape::scattered || shape == Shape::exchanged, op_.in,
+                op_.in_is_list, "input");
         present(uses_out(), shape == Shape::gathered || shape == Shape::exchanged, op_.out,
-                "output");
+                op_.out_is_list, "output");
         if (uses_in())
             for (const Buffer& one : op_.in) buffer(one, "input");
         if (uses_out())
