@@ -9,6 +9,17 @@ function(trireme_use_torch target)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     target_compile_options(${target} PRIVATE -fPIC ${TRIREME_PCH_OPTIONS})
     target_precompile_headers(${target} REUSE_FROM trireme_torch_pch)
+    trireme_unity(${target})
+endfunction()
+
+# trireme_unity(<target>): several of its source files at a time, where that is asked for.
+function(trireme_unity target)
+    set_target_properties(${target} PROPERTIES
+        UNITY_BUILD ${TRIREME_UNITY} UNITY_BUILD_BATCH_SIZE 7)
+    if(TRIREME_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        # It takes a source file that another one includes for a header.
+        target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    endif()
 endfunction()
 
 # trireme_program(<name> SOURCES <file>... [TARGET <target>] [TORCH] [INSTALL]): a program in

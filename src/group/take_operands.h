@@ -6,8 +6,8 @@
 
 namespace trireme {
 
-/// Points `op` at its operands; either may be null. Without `in`, an operation whose input and output
-/// are alike works in place.
+/// Points `op` at its operands; either may be null. Without `in`, an operation whose input and
+/// output are alike works in place.
 inline void take_operands(Op& op, const Operand* in, const Operand* out) noexcept {
     if (out != nullptr) {
         op.out = out->buffers();

@@ -16,7 +16,7 @@ namespace trireme {
 
 namespace {
 
-constexpr std::size_t width = sizeof(float);
+constexpr std::size_t element_bytes = sizeof(float);
 
 // A link, its wire, and the transfers of a rank that waits for all others at once, as measured.
 constexpr std::size_t bytes_per_link = 1400;
@@ -134,7 +134,7 @@ SimulationResult simulate(const SimulationPlan& plan) {
     const std::size_t bytes = simulated_bytes(kind, plan.ranks, plan.bytes);
     const SimData data({.kind = kind,
                         .ranks = plan.ranks,
-                        .count = bytes / width,
+                        .count = bytes / element_bytes,
                         .real = plan.real,
                         .in_place = plan.in_place});
     SimNetwork network(plan.ranks, std::min(plan.hosts, plan.ranks), plan.costs, !plan.real,
@@ -145,7 +145,7 @@ SimulationResult simulate(const SimulationPlan& plan) {
     const UserReduce timed_sum(
         "sum",
         [&](const void* a, const void* b, void* out, std::size_t count, Dtype) {
-            network.charge_reduction(count * width);
+            network.charge_reduction(count * element_bytes);
             if (!network.phantom())
                 add(static_cast<const std::byte*>(a), static_cast<const std::byte*>(b),
                     static_cast<std::byte*>(out), count);
@@ -175,7 +175,7 @@ std::size_t simulated_bytes(OpKind kind, int ranks, std::size_t bytes) noexcept 
     const Shape shape = info(kind).shape;
     if (shape == Shape::none) return 0;
     const std::size_t grain =
-        shape == Shape::same ? width : width * static_cast<std::size_t>(ranks);
+        shape == Shape::same ? element_bytes : element_bytes * static_cast<std::size_t>(ranks);
     return (bytes + grain - 1) / grain * grain;
 }
 

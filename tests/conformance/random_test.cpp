@@ -94,7 +94,9 @@ TEST(RandomCells, GiveTheReferencesValues) {
     Random random(seed());
     const bool asked = std::getenv("TRIREME_TEST_CELLS") != nullptr;
     const std::size_t wanted = number_from("TRIREME_TEST_CELLS", 20'000);
-    const auto end = Clock::now() + std::chrono::seconds(asked ? 100'000 : 20);
+    const auto end =
+        Clock::now() +
+        std::chrono::seconds(asked ? 100'000 : 2 * number_from("TRIREME_TEST_SECONDS", 10));
     constexpr std::size_t per_world = 400;
     std::size_t played = 0;
     for (int turn = 0; played < wanted && Clock::now() < end && !HasFailure(); ++turn) {
