@@ -184,8 +184,8 @@ public:
 
     /// Part r of every rank's `in` goes to rank r, whose part of this rank in `out` it becomes.
     /// `in` and `out` have the same count, a multiple of n; or they are `split`, or lists, and each
-    /// two ranks agree on what goes between them. Whether the parts are equal must be the same on
-    /// all ranks. torch.distributed.all_to_all, all_to_all_single; MPI_Alltoall, MPI_Alltoallv.
+    /// two ranks agree on what goes between them; all ranks must use the same one of these forms.
+    /// torch.distributed.all_to_all, all_to_all_single; MPI_Alltoall, MPI_Alltoallv.
     template <OperandLike In, WritableOperand Out>
     void all_to_all(In&& in, Out&& out, Site site = Site::current()) const {
         from_to<In>(plain(OpKind::all_to_all, site), in, out);
