@@ -118,7 +118,7 @@ std::string case_name(const testing::TestParamInfo<Case>& tested) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryAlgorithm,
-                         testing::Combine(testing::Range(1, 10),
+                         testing::Combine(testing::Range(1, most_ranks + 1),
                                           testing::Values(Transport::shm, Transport::tcp)),
                          case_name);
 

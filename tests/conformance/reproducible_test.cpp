@@ -106,7 +106,7 @@ std::string case_name(const testing::TestParamInfo<Case>& tested) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Reproducible,
-                         testing::Combine(testing::Range(2, 10),
+                         testing::Combine(testing::Range(2, most_ranks + 1),
                                           testing::Values(Transport::shm, Transport::tcp)),
                          case_name);
 
