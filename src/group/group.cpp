@@ -73,8 +73,9 @@ Group Group::split(int color, int key, GroupOptions options) const {
     for (int rank = 0; rank < size(); ++rank)
         if (colors[static_cast<std::size_t>(rank)] == color) chosen.push_back(rank);
     if (color < 0) return {};
-    std::ranges::stable_sort(chosen, std::less<>(),
-                             [&](int rank) { return keys[static_cast<std::size_t>(rank)]; });
+    std::ranges::sort(chosen, std::less<>(), [&](int rank) {
+        return std::pair(keys[static_cast<std::size_t>(rank)], rank);
+    });
     for (int& rank : chosen) rank = world_rank_of(rank);
     return Group(own.world().make_group(chosen, std::move(options)));
 }

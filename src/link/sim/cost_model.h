@@ -13,7 +13,7 @@ namespace trireme {
 using SimTime = std::chrono::duration<std::int64_t, std::pico>;
 
 [[nodiscard]] constexpr SimTime sim_microseconds(double microseconds) noexcept {
-    return SimTime(static_cast<std::int64_t>(microseconds * 1e6 + 0.5));
+    return std::chrono::round<SimTime>(std::chrono::duration<double, std::micro>(microseconds));
 }
 
 [[nodiscard]] constexpr double in_microseconds(SimTime time) noexcept {
