@@ -120,10 +120,6 @@ private:
     std::vector<std::unique_ptr<Keeper>> parts_;
 };
 
-}  // namespace detail
-
-namespace detail {
-
 // The blocks are a vector: a list is as long as the group, and its parts come from everywhere.
 template <class Range>
 Operand make_list(Range& range, Access access, Hold hold) {

@@ -71,8 +71,6 @@ public:
     [[nodiscard]] Dtype dtype() const noexcept {
         return (op_->in.empty() ? op_->out : op_->in).front().dtype;
     }
-    /// Of a reduction to one rank, or one that some ranks take no part in: whether `out` is there.
-    [[nodiscard]] bool has_out() const noexcept { return !op_->out.empty(); }
 
     /// Working memory.
     [[nodiscard]] BlockPool::Block working_memory(std::size_t bytes) {

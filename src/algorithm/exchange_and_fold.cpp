@@ -26,7 +26,9 @@ Task exchange_and_fold(Call& call, std::span<const Buffer> parts, const Buffer& 
         Send send(call, to, step, parts[static_cast<std::size_t>(to)]);
         co_await send;
     }
-    for (Receive& receive : receives) co_await receive;
+    for (Receive& receive : receives) {
+        co_await receive;
+    }
 
     if (call.size() == 1) call.copy(parts.front(), target);
     // The place of this rank's own contribution is free for the fold under way; only the end of it

@@ -41,7 +41,9 @@ Task reduce_chain(Call& call) {
         if (is_root && !is_last)
             results.emplace_back(call, last, count + piece, part(call.out(), piece));
     }
-    for (Receive& result : results) co_await result;
+    for (Receive& result : results) {
+        co_await result;
+    }
     if (is_root) call.conclude(call.out());
 }
 

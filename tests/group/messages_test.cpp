@@ -131,32 +131,6 @@ TEST_P(Messages, ToOneself) {
     });
 }
 
-TEST_P(Messages, TwoThousandInOneBatchInAnyOrder) {
-    run(4, [](World& world) {
-        const Group group = world.group();
-        constexpr int each = 250;
-        std::vector<std::array<int, 3>> in(4 * each);
-        std::vector<std::array<int, 3>> out(4 * each);
-        std::vector<Work> works;
-        // Receives first or last, peers up or down, differently on each rank.
-        for (int i = 0; i < 4 * each; ++i) {
-            const int peer = world.rank() % 2 == 0 ? i % 4 : 3 - i % 4;
-            const auto at = static_cast<std::size_t>(peer * each + i / 4);
-            in[at] = {world.rank(), peer, i / 4};
-            const auto receive = [&] { works.push_back(group.recv_async(out[at], Peer{peer})); };
-            if (world.rank() < 2) receive();
-            works.push_back(group.send_async(in[at], Peer{peer}));
-            if (world.rank() >= 2) receive();
-        }
-        EXPECT_EQ(works.size(), 2000U);
-        wait_all(works);
-        for (int peer = 0; peer < 4; ++peer)
-            for (int i = 0; i < each; ++i)
-                ASSERT_EQ(out[static_cast<std::size_t>(peer * each + i)],
-                          (std::array<int, 3>{peer, world.rank(), i}));
-    });
-}
-
 TEST_P(Messages, WaitAnyFindsTheOneThatEnds) {
     run(2, [](World& world) {
         const Group group = world.group();

@@ -65,27 +65,6 @@ TEST(Subgroups, OfSubgroups) {
     });
 }
 
-TEST(Subgroups, WithTheSameMembersAreDistinct) {
-    run_ranks(2, [](World& world) {
-        const Group first = world.group({0, 1});
-        const Group second = world.group({0, 1});
-        // Opposite orders: they would mix if they were the same.
-        int a = 1;
-        int b = 10;
-        if (world.rank() == 0) {
-            Work late = first.all_reduce_async(a);
-            second.all_reduce(b);
-            late.wait();
-        } else {
-            Work late = second.all_reduce_async(b);
-            first.all_reduce(a);
-            late.wait();
-        }
-        EXPECT_EQ(a, 2);
-        EXPECT_EQ(b, 20);
-    });
-}
-
 TEST(Subgroups, HaveATimeoutOfTheirOwn) {
     run_ranks(2, [](World& world) {
         GroupOptions options("hasty");
