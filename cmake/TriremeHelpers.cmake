@@ -43,6 +43,7 @@ function(trireme_program name)
     if(arg_TORCH)
         trireme_use_torch(${target})
     else()
+        trireme_unity(${target})
         # The tests that start programs wait for these; those with torch would make them wait long.
         set_property(GLOBAL APPEND PROPERTY TRIREME_PLAIN_PROGRAMS ${target})
     endif()

@@ -22,7 +22,7 @@ constexpr double most_microseconds = 1e6;
 constexpr double least_bandwidth = 1e-3;
 constexpr double most_bandwidth = 1e5;
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* sim_examples = R"(Examples:
   trireme sim all_reduce --ranks 16:4096 --size 8:64M --hosts 8
   trireme sim broadcast --ranks 1024 --size 1M --algorithm binomial
   trireme sim all_to_all --ranks 2:64 --size 64K --check
@@ -203,7 +203,7 @@ ParsedSim parse_sim(const std::vector<std::string>& arguments) {
         "trireme sim");
     app.set_help_flag("-h,--help", "Print this and exit.");
     app.formatter(std::make_shared<SimFormatter>());
-    app.footer(examples);
+    app.footer(sim_examples);
     app.get_formatter()->column_width(30);
     app.get_formatter()->label("REQUIRED", "(required)");
     Texts texts;
