@@ -34,9 +34,13 @@ GroupState::~GroupState() {
             plan_.backend.release());  // NOLINT(bugprone-unused-return-value): the parent's
         return;
     }
+    // Whoever fails all groups of the world finds this one until it has left; only then may its
+    // backend go, outside the mutex, for its thread may be waiting for that.
+    {
+        const Engine::Turn turn(engine());
+        world_->leave(*this);
+    }
     plan_.backend.reset();
-    const Engine::Turn turn(engine());
-    world_->leave(*this);
 }
 
 int GroupState::world_rank() const noexcept { return world_->rank(); }
