@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "trireme/coalesce.h"
+#include "trireme/error.h"
 #include "trireme/group_options.h"
 #include "trireme/op.h"
 #include "trireme/operand.h"
@@ -333,45 +334,60 @@ private:
     /// `in_lasts`: what `in` stands for is not a temporary, which would be gone by then.
     int run_on(Op& op, Operand* in, bool in_lasts, Operand* out) const;
 
+    // What is wrong with an argument, said with the call that it is wrong for.
+    template <class X>
+    Operand operand(const Op& op, X& value, Access access, Hold hold) const {
+        try {
+            return make_operand(value, access, hold);
+        } catch (const Error& error) {
+            refuse_argument(op, error);
+        }
+    }
+    [[noreturn]] void refuse_argument(const Op& op, const Error& error) const;
+
+    // Rank 0 of an exclusive scan gets nothing: what is there stays.
+    static constexpr Access access_to_out(const Op& op) noexcept {
+        return op.kind == OpKind::exclusive_scan ? Access::update : Access::write;
+    }
     template <class X>
     void in_place(Op op, X& data) const {
-        Operand x = make_operand(data, Access::update, Hold::call);
+        Operand x = operand(op, data, Access::update, Hold::call);
         run_on(op, nullptr, true, &x);
     }
     template <class X>
     Work in_place_async(const Op& op, X& data) const {
-        return start(op, std::nullopt, make_operand(data, Access::update, Hold::work));
+        return start(op, std::nullopt, operand(op, data, Access::update, Hold::work));
     }
     // `In` is what the caller gave, a reference or not.
     template <class In, class Out>
     void from_to(Op op, std::remove_reference_t<In>& in, Out& out) const {
-        Operand source = make_operand(in, Access::read, Hold::call);
-        Operand target = make_operand(out, Access::write, Hold::call);
+        Operand source = operand(op, in, Access::read, Hold::call);
+        Operand target = operand(op, out, access_to_out(op), Hold::call);
         run_on(op, &source, LastingOperand<In>, &target);
     }
     template <class In, class Out>
     Work from_to_async(const Op& op, In& in, Out& out) const {
-        return start(op, make_operand(in, Access::read, Hold::work),
-                     make_operand(out, Access::write, Hold::work));
+        return start(op, operand(op, in, Access::read, Hold::work),
+                     operand(op, out, access_to_out(op), Hold::work));
     }
 
     template <class In>
     void from(Op op, std::remove_reference_t<In>& in) const {
-        Operand source = make_operand(in, Access::read, Hold::call);
+        Operand source = operand(op, in, Access::read, Hold::call);
         run_on(op, &source, LastingOperand<In>, nullptr);
     }
     template <class In>
     Work from_async(const Op& op, In& in) const {
-        return start(op, make_operand(in, Access::read, Hold::work), std::nullopt);
+        return start(op, operand(op, in, Access::read, Hold::work), std::nullopt);
     }
     template <class Out>
     int to(Op op, Out& out) const {
-        Operand target = make_operand(out, Access::write, Hold::call);
+        Operand target = operand(op, out, Access::write, Hold::call);
         return run_on(op, nullptr, true, &target);
     }
     template <class Out>
     Work to_async(const Op& op, Out& out) const {
-        return start(op, std::nullopt, make_operand(out, Access::write, Hold::work));
+        return start(op, std::nullopt, operand(op, out, Access::write, Hold::work));
     }
 
     std::shared_ptr<GroupState> state_;

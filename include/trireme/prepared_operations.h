@@ -52,14 +52,15 @@ public:
     template <LastingOperand X>
     Prepared prepare_send(X&& data, Peer peer, Tag tag = default_tag,
                           Site site = Site::current()) const {
-        return self().prepare(G::to_peer(OpKind::send, peer, tag, site),
-                              make_operand(data, Access::read, Hold::work), std::nullopt);
+        const Op op = G::to_peer(OpKind::send, peer, tag, site);
+        return self().prepare(op, self().operand(op, data, Access::read, Hold::work), std::nullopt);
     }
     template <WritableOperand X>
     Prepared prepare_recv(X&& data, Peer peer, Tag tag = default_tag,
                           Site site = Site::current()) const {
-        return self().prepare(G::to_peer(OpKind::recv, peer, tag, site), std::nullopt,
-                              make_operand(data, Access::write, Hold::work));
+        const Op op = G::to_peer(OpKind::recv, peer, tag, site);
+        return self().prepare(op, std::nullopt,
+                              self().operand(op, data, Access::write, Hold::work));
     }
 
 private:
@@ -67,12 +68,13 @@ private:
 
     template <class X>
     Prepared in_place(const Op& op, X& data) const {
-        return self().prepare(op, std::nullopt, make_operand(data, Access::update, Hold::work));
+        return self().prepare(op, std::nullopt,
+                              self().operand(op, data, Access::update, Hold::work));
     }
     template <class In, class Out>
     Prepared from_to(const Op& op, In& in, Out& out) const {
-        return self().prepare(op, make_operand(in, Access::read, Hold::work),
-                              make_operand(out, Access::write, Hold::work));
+        return self().prepare(op, self().operand(op, in, Access::read, Hold::work),
+                              self().operand(op, out, Access::write, Hold::work));
     }
 };
 

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/op_info.h"
+#include "core/op_record.h"
 #include "group/coalescing.h"
 #include "group/group_state.h"
 #include "group/take_operands.h"
@@ -93,6 +95,14 @@ Group Group::blocks_of(int block, GroupOptions options) const {
 const std::shared_ptr<GroupState>& Group::state() const {
     static_cast<void>(member(state_));
     return state_;
+}
+
+void Group::refuse_argument(const Op& op, const Error& error) const {
+    static_cast<void>(member(state_));
+    throw Error(error.code(),
+                fmt::format("{} on group \"{}\" ({}): {}", info(op.kind).name, name(),
+                            OpRecord::make(op, 0).site(), error.what()),
+                error.ranks());
 }
 
 int Group::run_on(Op& op, Operand* in, bool in_lasts, Operand* out) const {

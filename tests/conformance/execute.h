@@ -12,12 +12,48 @@
 
 namespace trireme::conformance {
 
+/// Of the ring that a send stands for.
+[[nodiscard]] inline Peer target_of(const Group& group, const Cell& cell) {
+    return Peer((group.rank() + cell.root) % group.size());
+}
+[[nodiscard]] inline Peer source_of(const Group& group, const Cell& cell) {
+    return Peer((group.rank() + group.size() - cell.root) % group.size());
+}
+[[nodiscard]] inline Tag tag_of(const Cell& cell) { return Tag(static_cast<int>(cell.seed % 3)); }
+
+/// The blocking call of a cell, on whatever the library takes. In place: `out` is what both sides
+/// are in where they are the same.
+template <class T>
+void call(const Group& group, const Cell& cell, T& in, T& out, bool in_place) {
+    const ReduceOp op = reduce_op(cell.reduction, group.rank());
+    const Root root(cell.root);
+    switch (cell.kind) {
+        case OpKind::broadcast: return group.broadcast(out, root);
+        case OpKind::all_reduce:
+            return in_place ? group.all_reduce(out, op) : group.all_reduce(in, out, op);
+        case OpKind::reduce: return group.reduce(out, root, op);
+        case OpKind::all_gather: return group.all_gather(in, out);
+        case OpKind::gather: return group.gather(in, out, root);
+        case OpKind::scatter: return group.scatter(in, out, root);
+        case OpKind::reduce_scatter: return group.reduce_scatter(in, out, op);
+        case OpKind::all_to_all: return group.all_to_all(in, out);
+        case OpKind::barrier: return group.barrier();
+        case OpKind::scan: return in_place ? group.scan(out, op) : group.scan(in, out, op);
+        case OpKind::exclusive_scan:
+            return in_place ? group.exclusive_scan(out, op) : group.exclusive_scan(in, out, op);
+        default: {
+            Work receive = group.recv_async(out, source_of(group, cell), tag_of(cell));
+            group.send(in, target_of(group, cell), tag_of(cell));
+            return receive.wait();
+        }
+    }
+}
+
 /// The buffers of one rank for a cell, and how it calls the library with them.
 class Caller {
 public:
-    Caller(const Group& group, const Cell& cell)
-        : group_(group), cell_(cell), rank_(group.rank()), ranks_(group.size()) {
-        const Lengths lengths = lengths_of(cell, rank_, ranks_);
+    Caller(const Group& group, const Cell& cell) : group_(group), cell_(cell), rank_(group.rank()) {
+        const Lengths lengths = lengths_of(cell, rank_, group.size());
         const Shape shape = info(cell.kind).shape;
         const bool at_root = rank_ == cell.root;
         const bool needs_in = !info(cell.kind).in_only_at_root || at_root;
@@ -72,33 +108,7 @@ public:
     }
 
     /// The blocking form.
-    void run() {
-        const ReduceOp op = reduce_op(cell_.reduction, rank_);
-        const Root root(cell_.root);
-        Argument& in = in_argument_;
-        Argument& out = out_argument_;
-        switch (cell_.kind) {
-            case OpKind::broadcast: return group_.broadcast(out, root);
-            case OpKind::all_reduce:
-                return in_place_ ? group_.all_reduce(out, op) : group_.all_reduce(in, out, op);
-            case OpKind::reduce: return group_.reduce(out, root, op);
-            case OpKind::all_gather: return group_.all_gather(in, out);
-            case OpKind::gather: return group_.gather(in, out, root);
-            case OpKind::scatter: return group_.scatter(in, out, root);
-            case OpKind::reduce_scatter: return group_.reduce_scatter(in, out, op);
-            case OpKind::all_to_all: return group_.all_to_all(in, out);
-            case OpKind::barrier: return group_.barrier();
-            case OpKind::scan: return in_place_ ? group_.scan(out, op) : group_.scan(in, out, op);
-            case OpKind::exclusive_scan:
-                return in_place_ ? group_.exclusive_scan(out, op)
-                                 : group_.exclusive_scan(in, out, op);
-            default: {
-                Work receive = group_.recv_async(out, source(), tag());
-                group_.send(in, target(), tag());
-                return receive.wait();
-            }
-        }
-    }
+    void run() { call(group_, cell_, in_argument_, out_argument_, in_place_); }
 
     /// The started form: one handle, or two where a message goes both ways.
     void start(std::vector<Work>& works) {
@@ -172,14 +182,13 @@ private:
     static Operand operand(const Argument& argument) {
         return OperandTraits<Argument>::make(argument, Access::update, Hold::work);
     }
-    [[nodiscard]] Peer target() const { return Peer((rank_ + cell_.root) % ranks_); }
-    [[nodiscard]] Peer source() const { return Peer((rank_ + ranks_ - cell_.root) % ranks_); }
-    [[nodiscard]] Tag tag() const { return Tag(static_cast<int>(cell_.seed % 3)); }
+    [[nodiscard]] Peer target() const { return target_of(group_, cell_); }
+    [[nodiscard]] Peer source() const { return source_of(group_, cell_); }
+    [[nodiscard]] Tag tag() const { return tag_of(cell_); }
 
     const Group& group_;
     Cell cell_;
     int rank_;
-    int ranks_;
     bool in_place_ = false;
     Image in_, out_, wanted_in_, wanted_out_;
     Argument in_argument_, out_argument_;

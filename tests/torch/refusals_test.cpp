@@ -5,8 +5,13 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <string>
+
+#include "support/ranks.h"
 #include "trireme/error.h"
+#include "trireme/group.h"
 #include "trireme/torch.h"
+#include "trireme/world.h"
 
 namespace trireme {
 namespace {
@@ -100,6 +105,32 @@ TEST(Refusal, TargetThatRequiresGrad) {
     EXPECT_EQ(Refusal(leaf.detach()).text, "");
     const torch::NoGradGuard no_grad;
     EXPECT_EQ(Refusal(leaf).text, "");
+}
+
+TEST(Refusal, NamesTheCallInEachOfItsForms) {
+    run_ranks(1, [](World& world) {
+        const Group group = world.group().subgroup({0}, "pair");
+        const at::Tensor none;
+        const auto expect_named = [](const char* call, auto&& run) {
+            try {
+                run();
+                ADD_FAILURE() << call << " was not refused";
+            } catch (const Error& error) {
+                EXPECT_THAT(error.what(),
+                            AllOf(HasSubstr(std::string(call) + " on group \"pair\""),
+                                  HasSubstr("refusals_test.cpp"), HasSubstr("undefined")));
+            }
+        };
+        const at::Tensor some = at::zeros({2});
+        expect_named("all_reduce", [&] { group.all_reduce(none); });
+        expect_named("all_gather", [&] { group.all_gather(some, none); });
+        expect_named("send", [&] { group.send(none, Peer{0}); });
+        expect_named("recv", [&] { group.recv(none, Peer{0}); });
+        expect_named("broadcast", [&] { group.broadcast_async(none, Root{0}).wait(); });
+        expect_named("scatter", [&] { group.scatter_async(none, some, Root{0}).wait(); });
+        expect_named("reduce", [&] { (void)group.prepare_reduce(none, Root{0}); });
+        expect_named("send", [&] { (void)group.prepare_send(none, Peer{0}); });
+    });
 }
 
 TEST(Version, WritesRaiseItAndReadsDoNot) {
