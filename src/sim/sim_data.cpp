@@ -4,7 +4,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
+#include <string_view>
 
 #include "core/op_info.h"
 
@@ -12,21 +14,31 @@ namespace trireme {
 
 namespace {
 
-constexpr float untouched = -12345;
-constexpr std::size_t width = sizeof(float);
+constexpr int untouched = -12345;
 
 // What rank `rank` contributes: small, whole, and different from its neighbours in all directions.
-float value(int rank, std::size_t element) noexcept {
+int value(int rank, std::size_t element) noexcept {
     const std::size_t mixed = static_cast<std::size_t>(rank) * 31 + element * 17 + element / 7;
-    return static_cast<float>(mixed % 23) - 9;
+    return static_cast<int>(mixed % 23) - 9;
 }
 
-Buffer buffer_of(std::byte* data, std::size_t count) noexcept {
-    return {data, count, Dtype::float32, Device::host};
+void put(const Buffer& buffer, std::size_t element, int value) noexcept {
+    const auto store = [&](auto number) {
+        std::memcpy(buffer.data + element * sizeof(number), &number, sizeof(number));
+    };
+    if (buffer.dtype == Dtype::int64)
+        store(std::int64_t{value});
+    else
+        store(static_cast<float>(value));
 }
 
-Buffer buffer_of(std::vector<float>& memory) noexcept {
-    return buffer_of(reinterpret_cast<std::byte*>(memory.data()), memory.size());
+// Sums of so small numbers are whole in float32, too, and any other result is to be seen as it is.
+double get(const Buffer& buffer, std::size_t element) noexcept {
+    const auto load = [&](auto number) {
+        std::memcpy(&number, buffer.data + element * sizeof(number), sizeof(number));
+        return static_cast<double>(number);
+    };
+    return buffer.dtype == Dtype::int64 ? load(std::int64_t{}) : load(float{});
 }
 
 }  // namespace
@@ -50,9 +62,8 @@ SimData::SimData(const Plan& plan)
             in_[index] = out_[index].slice(index * block_, block_);
         else
             out_[index] = in_[index];
-        if (!plan.real || shape != Shape::gathered) continue;
-        std::copy_n(memory_in_[index].begin(), block_,
-                    memory_out_[index].begin() + static_cast<std::ptrdiff_t>(index * block_));
+        if (plan.real && shape == Shape::gathered)
+            for (std::size_t i = 0; i < block_; ++i) put(in_[index], i, value(rank, i));
     }
 }
 
@@ -66,26 +77,31 @@ bool SimData::together() const noexcept {
     return plan_.in_place && info(plan_.kind).shape != Shape::exchanged;
 }
 
+Buffer SimData::allocate(std::size_t count) {
+    return {memory_.emplace_back(count * size_of(plan_.dtype)).data(), count, plan_.dtype,
+            Device::host};
+}
+
 void SimData::lay_out_real(std::size_t reads, std::size_t writes) {
     for (int rank = 0; rank < plan_.ranks; ++rank) {
-        std::vector<float>& in = memory_in_.emplace_back(reads);
-        for (std::size_t i = 0; i < reads; ++i) in[i] = value(rank, i);
-        memory_out_.emplace_back(writes, untouched);
+        const Buffer& in = in_.emplace_back(allocate(reads));
+        for (std::size_t i = 0; i < reads; ++i) put(in, i, value(rank, i));
+        const Buffer& out = out_.emplace_back(allocate(writes));
+        for (std::size_t i = 0; i < writes; ++i) put(out, i, untouched);
     }
-    for (std::vector<float>& memory : memory_in_) in_.push_back(buffer_of(memory));
-    for (std::vector<float>& memory : memory_out_) out_.push_back(buffer_of(memory));
 }
 
 // All ranks' at the same address, for nobody is there.
 void SimData::lay_out_phantom(std::size_t reads, std::size_t writes) {
+    const std::size_t width = size_of(plan_.dtype);
     nowhere_bytes_ = std::max<std::size_t>((reads + writes) * width, 1);
     void* const memory = ::mmap(nullptr, nowhere_bytes_, PROT_NONE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     nowhere_ = static_cast<std::byte*>(memory);
     const auto ranks = static_cast<std::size_t>(plan_.ranks);
-    in_.assign(ranks, buffer_of(nowhere_, reads));
-    out_.assign(ranks, buffer_of(nowhere_ + reads * width, writes));
+    in_.assign(ranks, {nowhere_, reads, plan_.dtype, Device::host});
+    out_.assign(ranks, {nowhere_ + reads * width, writes, plan_.dtype, Device::host});
 }
 
 std::span<const Buffer> SimData::in(int rank) const noexcept {
@@ -98,14 +114,14 @@ std::span<const Buffer> SimData::out(int rank) const noexcept {
     return {&out_[static_cast<std::size_t>(rank)], 1};
 }
 
-float SimData::sum_before(int ranks, std::size_t element) const noexcept {
-    float total = 0;
+int SimData::sum_before(int ranks, std::size_t element) const noexcept {
+    int total = 0;
     for (int rank = 0; rank < ranks; ++rank) total += value(rank, element);
     return total;
 }
 
-float SimData::expected(int rank, std::size_t element) const noexcept {
-    const float unchanged = plan_.in_place ? value(rank, element) : untouched;
+int SimData::expected(int rank, std::size_t element) const noexcept {
+    const int unchanged = plan_.in_place ? value(rank, element) : untouched;
     const std::size_t mine = static_cast<std::size_t>(rank) * block_;
     const auto from = [&] { return static_cast<int>(element / block_); };
     switch (plan_.kind) {
@@ -125,26 +141,25 @@ float SimData::expected(int rank, std::size_t element) const noexcept {
 }
 
 std::string SimData::check() const {
-    const auto compare = [](int rank, std::string_view what, std::size_t element, float found,
-                            float wanted) -> std::string {
-        if (found == wanted) return {};
-        return fmt::format("rank {}: {}[{}] is {}, not {}", rank, what, element, found, wanted);
+    const auto difference = [](int rank, std::string_view what, const Buffer& buffer,
+                               const auto& wanted) -> std::string {
+        for (std::size_t i = 0; i < buffer.count; ++i)
+            if (get(buffer, i) != wanted(i))
+                return fmt::format("rank {}: {}[{}] is {}, not {}", rank, what, i, get(buffer, i),
+                                   wanted(i));
+        return {};
     };
     for (int rank = 0; rank < plan_.ranks; ++rank) {
         for (const Buffer& buffer : out(rank)) {
-            const float* const found = reinterpret_cast<const float*>(buffer.data);
-            for (std::size_t i = 0; i < buffer.count; ++i)
-                if (std::string wrong = compare(rank, "out", i, found[i], expected(rank, i));
-                    !wrong.empty())
-                    return wrong;
+            const auto wanted = [&](std::size_t i) { return expected(rank, i); };
+            if (std::string wrong = difference(rank, "out", buffer, wanted); !wrong.empty())
+                return wrong;
         }
         if (together()) continue;
         for (const Buffer& buffer : in(rank)) {
-            const float* const found = reinterpret_cast<const float*>(buffer.data);
-            for (std::size_t i = 0; i < buffer.count; ++i)
-                if (std::string wrong = compare(rank, "in", i, found[i], value(rank, i));
-                    !wrong.empty())
-                    return wrong;
+            const auto wanted = [&](std::size_t i) { return value(rank, i); };
+            if (std::string wrong = difference(rank, "in", buffer, wanted); !wrong.empty())
+                return wrong;
         }
     }
     return {};

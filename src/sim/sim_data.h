@@ -11,13 +11,14 @@ namespace trireme {
 
 /// The buffers of all ranks of a simulated operation, and what must be in them afterwards.
 ///
-/// Real ones hold small whole numbers, so that float32 sums are exact. Phantom ones are addresses
-/// at which there is no memory: whoever touches them crashes.
+/// Real ones, float32 or int64, hold small whole numbers, so that sums are exact. Phantom ones are
+/// addresses at which there is no memory: whoever touches them crashes.
 class SimData {
 public:
     struct Plan {
         OpKind kind = OpKind::barrier;
         int ranks = 1;
+        Dtype dtype = Dtype::float32;
         std::size_t count = 0;  ///< elements of the longer side
         bool real = false;
         bool in_place = false;
@@ -37,16 +38,16 @@ public:
     [[nodiscard]] std::string check() const;
 
 private:
+    [[nodiscard]] Buffer allocate(std::size_t count);
     void lay_out_real(std::size_t reads, std::size_t writes);
     void lay_out_phantom(std::size_t reads, std::size_t writes);
     [[nodiscard]] bool together() const noexcept;
-    [[nodiscard]] float expected(int rank, std::size_t element) const noexcept;
-    [[nodiscard]] float sum_before(int ranks, std::size_t element) const noexcept;
+    [[nodiscard]] int expected(int rank, std::size_t element) const noexcept;
+    [[nodiscard]] int sum_before(int ranks, std::size_t element) const noexcept;
 
     Plan plan_;
     std::size_t block_;  // elements of one rank's part
-    std::vector<std::vector<float>> memory_in_;
-    std::vector<std::vector<float>> memory_out_;
+    std::vector<std::vector<std::byte>> memory_;
     std::byte* nowhere_ = nullptr;
     std::size_t nowhere_bytes_ = 0;
     std::vector<Buffer> in_;

@@ -16,8 +16,6 @@ namespace trireme {
 
 namespace {
 
-constexpr std::size_t element_bytes = sizeof(float);
-
 // A link, its wire, and the transfers of a rank that waits for all others at once, as measured.
 constexpr std::size_t bytes_per_link = 1400;
 
@@ -131,21 +129,22 @@ SimulationResult result_of(const SimNetwork& network, const std::deque<RankRun>&
 SimulationResult simulate(const SimulationPlan& plan) {
     const std::size_t allocated_before = allocated_bytes();
     const OpKind kind = plan.algorithm->kind;
-    const std::size_t bytes = simulated_bytes(kind, plan.ranks, plan.bytes);
+    const std::size_t bytes = simulated_bytes(kind, plan.ranks, plan.bytes, plan.dtype);
     const SimData data({.kind = kind,
                         .ranks = plan.ranks,
-                        .count = bytes / element_bytes,
+                        .dtype = plan.dtype,
+                        .count = bytes / size_of(plan.dtype),
                         .real = plan.real,
                         .in_place = plan.in_place});
     SimNetwork network(plan.ranks, std::min(plan.hosts, plan.ranks), plan.costs, !plan.real,
                        plan.memory_limit / bytes_per_link);
 
     // A sum that costs time. Phantoms have nothing to add.
-    const ReduceKernel add = find_kernel(Dtype::float32, ReduceOp::Kind::sum);
+    const ReduceKernel add = find_kernel(plan.dtype, ReduceOp::Kind::sum);
     const UserReduce timed_sum(
         "sum",
         [&](const void* a, const void* b, void* out, std::size_t count, Dtype) {
-            network.charge_reduction(count * element_bytes);
+            network.charge_reduction(count * size_of(plan.dtype));
             if (!network.phantom())
                 add(static_cast<const std::byte*>(a), static_cast<const std::byte*>(b),
                     static_cast<std::byte*>(out), count);
@@ -171,11 +170,11 @@ SimulationResult simulate(const SimulationPlan& plan) {
     return result;
 }
 
-std::size_t simulated_bytes(OpKind kind, int ranks, std::size_t bytes) noexcept {
+std::size_t simulated_bytes(OpKind kind, int ranks, std::size_t bytes, Dtype dtype) noexcept {
     const Shape shape = info(kind).shape;
     if (shape == Shape::none) return 0;
-    const std::size_t grain =
-        shape == Shape::same ? element_bytes : element_bytes * static_cast<std::size_t>(ranks);
+    const std::size_t parts = shape == Shape::same ? 1 : static_cast<std::size_t>(ranks);
+    const std::size_t grain = size_of(dtype) * parts;
     return (bytes + grain - 1) / grain * grain;
 }
 

@@ -8,9 +8,10 @@
 
 namespace trireme {
 
-/// One operation to be simulated: float32, sum, root 0.
+/// One operation to be simulated: sum, root 0.
 struct SimulationPlan {
     const Algorithm* algorithm = nullptr;
+    Dtype dtype = Dtype::float32;  ///< or int64
     int ranks = 1;
     int hosts = 1;          ///< on which the ranks are placed in blocks; no more than ranks count
     std::size_t bytes = 0;  ///< of the longer side of the operation; see `simulated_bytes`
@@ -40,7 +41,8 @@ struct SimulationResult {
 [[nodiscard]] SimulationResult simulate(const SimulationPlan& plan);
 
 /// `bytes`, rounded up to whole elements, of which each rank's part has equally many.
-[[nodiscard]] std::size_t simulated_bytes(OpKind kind, int ranks, std::size_t bytes) noexcept;
+[[nodiscard]] std::size_t simulated_bytes(OpKind kind, int ranks, std::size_t bytes,
+                                          Dtype dtype = Dtype::float32) noexcept;
 
 /// Why an algorithm cannot be simulated so; empty where it can.
 [[nodiscard]] std::string obstacle_to_simulation(const Algorithm& algorithm, int ranks, int hosts);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simulations.h"
@@ -33,10 +34,10 @@ std::string name_of(const testing::TestParamInfo<const Algorithm*>& parameter) {
 }
 
 // Elements of the longer side, where `block` is those of one rank's part, or of all.
-std::size_t bytes_for(OpKind kind, int ranks, std::size_t block) {
+std::size_t bytes_for(OpKind kind, int ranks, std::size_t block, Dtype dtype) {
     const Shape shape = info(kind).shape;
     const auto parts = shape == Shape::same ? std::size_t{1} : static_cast<std::size_t>(ranks);
-    return block * parts * sizeof(float);
+    return block * parts * size_of(dtype);
 }
 
 class SimulatedData : public testing::TestWithParam<const Algorithm*> {
@@ -44,17 +45,20 @@ protected:
     static void expect_right(int ranks, int hosts, std::size_t block) {
         const Algorithm& algorithm = *GetParam();
         if (!obstacle_to_simulation(algorithm, ranks, hosts).empty()) return;
-        for (const bool in_place : {false, true}) {
+        for (const auto& [dtype, in_place] :
+             {std::pair(Dtype::float32, false), std::pair(Dtype::float32, true),
+              std::pair(Dtype::int64, false), std::pair(Dtype::int64, true)}) {
             const SimulationResult result = simulate({
                 .algorithm = &algorithm,
+                .dtype = dtype,
                 .ranks = ranks,
                 .hosts = hosts,
-                .bytes = bytes_for(algorithm.kind, ranks, block),
+                .bytes = bytes_for(algorithm.kind, ranks, block, dtype),
                 .real = true,
                 .in_place = in_place,
             });
             EXPECT_EQ(result.wrong, "") << ranks << " ranks on " << hosts << " hosts, " << block
-                                        << " elements" << (in_place ? ", in place" : "");
+                                        << " " << name(dtype) << (in_place ? ", in place" : "");
         }
     }
 };
