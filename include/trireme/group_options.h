@@ -17,6 +17,7 @@ struct GroupOptions {
 
     std::string name;     ///< for texts; empty: the list of ranks
     Timeout timeout{0};   ///< of its operations; 0: the world's
+    Timeout patience{0};  ///< before it warns of a wait: see `WorldOptions`; 0: the world's
     std::string backend;  ///< a name of `WorldOptions::backends`; empty: Trireme's own
     /// Whether reductions are folded in rank order; not set: as the world's. See
     /// docs/operations.md.

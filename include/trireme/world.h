@@ -25,6 +25,9 @@ enum class Transport {
 struct WorldOptions {
     /// How long an operation, and the start, may take: TRIREME_TIMEOUT, in seconds.
     Timeout timeout{600'000};
+    /// How long an operation may wait before this rank warns, on standard error, and says for whom
+    /// it waits and what they do instead: TRIREME_PATIENCE, in seconds.
+    Timeout patience{10'000};
     /// TRIREME_TRANSPORT: auto, shm or tcp.
     Transport transport = Transport::automatic;
     /// The address that peers on other hosts connect to: TRIREME_ADDRESS; empty: the one by which

@@ -30,6 +30,7 @@ constexpr std::uint32_t idles_per_clock = 64;
 // Without membarrier a ring of the bell can be missed; then nobody sleeps longer than this.
 constexpr auto blind_sleep = 1ms;
 constexpr auto longest_sleep = 1s;
+constexpr auto between_looks = 200ms;
 
 [[noreturn]] void throw_errno(const char* what) {
     throw Error(ErrorCode::system, fmt::format("{} failed: {}", what, std::strerror(errno)));
@@ -211,7 +212,7 @@ bool Engine::drive(Ended ended, Clock::time_point until) {
         const auto now = Clock::now();
         if (now >= until) break;
         Turn turn(*this);
-        fail_overdue(now);
+        look_after(now);
         ready_.run();
     }
     Turn turn(*this);
@@ -219,14 +220,24 @@ bool Engine::drive(Ended ended, Clock::time_point until) {
     return ended();
 }
 
-void Engine::fail_overdue(Clock::time_point now) {
+// What is overdue fails.
+void Engine::look_after(Clock::time_point now) {
     // By index from the back: an execution that ends takes itself, and perhaps others, out.
     for (std::size_t i = in_flight_.size(); i-- > 0;)
         if (i < in_flight_.size() && in_flight_[i]->deadline() <= now) in_flight_[i]->expire();
+    if (watcher_ == nullptr || in_flight_.empty() || now < next_look_) return;
+    next_look_ = now + between_looks;
+    watcher_->look(now);
 }
 
-Engine::Clock::time_point Engine::next_deadline() const noexcept {
+// Also when to look again: not at once, where nobody has waited for a while.
+Engine::Clock::time_point Engine::next_deadline() noexcept {
     auto next = Clock::time_point::max();
+    if (watcher_ != nullptr && !in_flight_.empty()) {
+        const auto now = Clock::now();
+        if (next_look_ <= now) next_look_ = now + between_looks;
+        next = next_look_;
+    }
     for (const Execution* execution : in_flight_) next = std::min(next, execution->deadline());
     return next;
 }
@@ -296,7 +307,7 @@ std::optional<Engine::Clock::time_point> Engine::background_turn() {
         }
         disarm();
         poll_descriptors();
-        fail_overdue(Clock::now());
+        look_after(Clock::now());
         if (poll() || arm()) continue;
         if (background_.empty()) continue;
         const auto longest = register_for_membarrier() ? Clock::duration(longest_sleep)

@@ -33,6 +33,18 @@ public:
     virtual bool descriptor_ready() = 0;
 };
 
+/// Wants to have a look now and then while something is under way.
+class Watcher {
+public:
+    Watcher() = default;
+    Watcher(const Watcher&) = delete;
+    Watcher& operator=(const Watcher&) = delete;
+    virtual ~Watcher() = default;
+
+    /// Under the engine's mutex.
+    virtual void look(std::chrono::steady_clock::time_point now) = 0;
+};
+
 /// Drives the links and tasks of one world.
 ///
 /// There is no thread of its own: whoever waits for an operation drives the engine of its world,
@@ -94,6 +106,9 @@ public:
     /// Whether `descriptor` should also wake for room to write.
     void watch_writable(Pollable& pollable, int descriptor, bool wanted) noexcept;
 
+    /// Under the mutex: lets `watcher` look every 200 ms while something is under way; null: none.
+    void set_watcher(Watcher* watcher) noexcept { watcher_ = watcher; }
+
     /// Runs `execution` from start to end on this thread, as a blocking call.
     void run(Execution& execution);
 
@@ -136,8 +151,8 @@ private:
 
     bool poll();
     bool poll_descriptors();
-    void fail_overdue(Clock::time_point now);
-    [[nodiscard]] Clock::time_point next_deadline() const noexcept;
+    void look_after(Clock::time_point now);
+    [[nodiscard]] Clock::time_point next_deadline() noexcept;
     [[nodiscard]] bool arm();
     void disarm() noexcept;
     template <class Ended>
@@ -164,6 +179,8 @@ private:
     bool parked_ = true;             // the control thread must be summoned
     std::atomic<std::uint32_t> own_flag_{0};
     std::atomic<std::uint32_t>* sleep_flag_ = &own_flag_;
+    Watcher* watcher_ = nullptr;
+    Clock::time_point next_look_{};
     std::shared_ptr<Control> control_;
 };
 

@@ -35,10 +35,12 @@ std::shared_ptr<ShmInbox> make_inbox(const Context& context) {
     }
 }
 
-void connect_others(Context& context, const std::string& address, std::vector<Connection>& peers) {
+void connect_others(Context& context, const std::string& address, const BoardAddress& board,
+                    std::vector<Connection>& peers) {
     UniqueFd unix_listener;
     TcpListener tcp_listener;
     Entry entry;
+    entry.board = board;
     if (context.inbox) {
         allow_peers_to_read();
         entry.unix_name = random_name();
@@ -60,7 +62,8 @@ void connect_others(Context& context, const std::string& address, std::vector<Co
 }  // namespace
 
 Connections connect_all(Store& store, int rank, int size, const WorldOptions& options, int doorbell,
-                        Clock::time_point deadline, const std::string& address) {
+                        const BoardAddress& board, Clock::time_point deadline,
+                        const std::string& address) {
     make_room_for_descriptors(size);
     Context context{.store = store,
                     .rank = rank,
@@ -75,7 +78,7 @@ Connections connect_all(Store& store, int rank, int size, const WorldOptions& op
     try {
         context.inbox = make_inbox(context);
         if (size > 1) {
-            connect_others(context, options.address.empty() ? address : options.address,
+            connect_others(context, options.address.empty() ? address : options.address, board,
                            result.peers);
         }
     } catch (const Error& error) {
@@ -83,6 +86,8 @@ Connections connect_all(Store& store, int rank, int size, const WorldOptions& op
         if (!context.late()) context.report(error);
         throw;
     }
+    for (const Entry& entry : context.entries) result.boards.push_back(entry.board);
+    result.token = context.token;
     result.inbox = std::move(context.inbox);
     if (result.inbox) result.inbox->close_descriptor();
     return result;

@@ -8,6 +8,7 @@
 #include "link/peer_memory.h"
 #include "link/shm/inbox.h"
 #include "link/wire.h"
+#include "observe/recorder.h"
 #include "trireme/store.h"
 #include "trireme/world.h"
 
@@ -25,6 +26,8 @@ struct Connections {
     /// What the ranks of this host write to; its sleep flag is the one that they look at. Null
     /// where this rank does not use shared memory.
     std::shared_ptr<ShmInbox> inbox;
+    std::vector<BoardAddress> boards;  ///< by world rank; none where the rank is alone
+    shm::Token token{};                ///< of the world
 };
 
 /// Connects every rank of a world with every other.
@@ -41,12 +44,14 @@ struct Connections {
 /// the store, or is dropped; a connection that stays silent blocks nobody and is dropped in time.
 ///
 /// `store` holds the keys of this world only. `doorbell` is the eventfd that peers ring while this
-/// rank sleeps; they get copies. `address` is where peers on other hosts reach this one, unless
-/// `options.address` says otherwise. Throws `Error(rendezvous)` that names the ranks that are
-/// missing, or the pair that cannot be connected and why; `Error(system)` where descriptors run
-/// out. A rank that fails tells the others through the store.
+/// rank sleeps; they get copies. `board` is where they may look at what this one does. `address` is
+/// where peers on other hosts reach this one, unless `options.address` says otherwise. Throws
+/// `Error(rendezvous)` that names the ranks that are missing, or the pair that cannot be connected
+/// and why; `Error(system)` where descriptors run out. A rank that fails tells the others through
+/// the store.
 [[nodiscard]] Connections connect_all(Store& store, int rank, int size, const WorldOptions& options,
-                                      int doorbell, std::chrono::steady_clock::time_point deadline,
+                                      int doorbell, const BoardAddress& board,
+                                      std::chrono::steady_clock::time_point deadline,
                                       const std::string& address = "127.0.0.1");
 
 /// The address by which this host reaches `host`; "127.0.0.1" where that is unknown.

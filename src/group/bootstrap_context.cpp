@@ -71,20 +71,22 @@ std::vector<int> wait_for_all(const Context& context, const std::vector<std::str
 }  // namespace
 
 std::string Entry::text() const {
-    return fmt::format("{} {} {}", unix_name.empty() ? "-" : unix_name,
-                       tcp.host.empty() ? "-" : tcp.host, tcp.port);
+    return fmt::format("{} {} {} {}", unix_name.empty() ? "-" : unix_name,
+                       tcp.host.empty() ? "-" : tcp.host, tcp.port, board.text());
 }
 
 Entry Entry::parse(const std::string& text, int rank) {
     std::istringstream in(text);
     Entry entry;
-    if (!(in >> entry.unix_name >> entry.tcp.host >> entry.tcp.port)) {
+    std::string board;
+    if (!(in >> entry.unix_name >> entry.tcp.host >> entry.tcp.port >> board)) {
         throw Error(ErrorCode::rendezvous,
                     fmt::format("the store holds '{}' under '{}', which is not how a rank is "
                                 "reached: another version of Trireme?",
                                 text, key_of(rank)),
                     {rank});
     }
+    entry.board = BoardAddress::parse(board);
     if (entry.unix_name == "-") entry.unix_name.clear();
     if (entry.tcp.host == "-") entry.tcp.host.clear();
     return entry;

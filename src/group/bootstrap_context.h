@@ -7,6 +7,7 @@
 
 #include "group/bootstrap.h"
 #include "group/bootstrap_hello.h"
+#include "observe/recorder.h"
 #include "store/endpoint.h"
 #include "trireme/error.h"
 
@@ -18,6 +19,7 @@ using Clock = std::chrono::steady_clock;
 struct Entry {
     std::string unix_name;
     store::Endpoint tcp;
+    BoardAddress board;
 
     [[nodiscard]] std::string text() const;
     /// Throws `Error(rendezvous)` where `text` is not what `text()` writes.

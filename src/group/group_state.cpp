@@ -25,6 +25,7 @@ GroupState::GroupState(std::shared_ptr<WorldState> world, GroupPlan plan)
               .blocks = &engine().blocks()};
     const int hosts = plan_.hosts.empty() ? 1 : 1 + std::ranges::max(plan_.hosts);
     several_hosts_ = hosts > 1 && hosts < size();
+    shown_name_ = world_->recorder().number_of(name());
     world_->enter(*this);
 }
 
@@ -167,6 +168,7 @@ void GroupState::admit(Operation& operation) {
     refuse_failed(record);
     const bool collective = !info(record.kind).point_to_point;
     if (record.peer == AnySource::rank) {
+        operation.show();
         under_way_.push_back(&operation);
         if (const int peer = find_source(record.tag); peer >= 0)
             take_message(operation, peer);
@@ -175,6 +177,8 @@ void GroupState::admit(Operation& operation) {
         return;
     }
     number(record);
+    operation.show();
+    if (collective) refuse_strangers(operation);
     under_way_.push_back(&operation);
     if (collective && (running_ >= most_collectives || !queued_.empty())) {
         queued_.push_back(&operation);
@@ -262,11 +266,16 @@ void GroupState::number(OpRecord& record) {
     }
     record.sequence = ++collectives_;
     last_[record.sequence % remembered] = record;
+}
+
+void GroupState::refuse_strangers(Operation& operation) {
+    const OpRecord& record = operation.record();
     for (const Link* link : links_) {
         const Envelope* stranger = link->find_stranger(
             stream(), static_cast<std::uint32_t>(record.sequence), record.fingerprint());
         if (stranger == nullptr) continue;
         const Error error = mismatch(record, link->peer(), *stranger);
+        operation.show_end(false);
         fail(error, true);
         engine().ready().run();
         throw Error(error);
@@ -306,50 +315,6 @@ void GroupState::fail_under_way(const Error& cause) {
                            name(), cause.what()),
                cause.ranks()),
          true);
-}
-
-std::vector<int> GroupState::awaited_ranks() const {
-    std::vector<int> ranks;
-    for (const Link* link : links_)
-        if (link->waits_for_peer(stream())) ranks.push_back(link->peer());
-    return ranks;
-}
-
-void GroupState::check_early(int peer, const Envelope& envelope) {
-    const auto compare = [&](const OpRecord& own) {
-        if (static_cast<std::uint32_t>(own.sequence) != envelope.key.sequence) return false;
-        if (own.fingerprint() != envelope.fingerprint) fail(mismatch(own, peer, envelope), true);
-        return true;
-    };
-    for (const Operation* operation : under_way_)
-        if (!info(operation->record().kind).point_to_point && compare(operation->record())) return;
-    // A call that has returned was another one than the peer's, if this message is not of it.
-    const OpRecord& last = last_[envelope.key.sequence % remembered];
-    if (last.sequence != 0) static_cast<void>(compare(last));
-}
-
-Error GroupState::mismatch(const OpRecord& own, int peer, const Envelope& theirs,
-                           std::optional<std::size_t> expected) const {
-    if (expected && theirs.fingerprint == own.fingerprint())
-        return {
-            ErrorCode::mismatch,
-            fmt::format("{} on group \"{}\": rank {} sends {} elements to rank {}, which expects "
-                        "{}; both sides must give the same count for this pair",
-                        own.describe(), name(), peer, theirs.length / size_of(own.dtype),
-                        world_rank(), *expected / size_of(own.dtype)),
-            {peer, world_rank()}};
-    const std::string their_call = describe_fingerprint(theirs.fingerprint);
-    if (info(own.kind).point_to_point)
-        return {ErrorCode::mismatch,
-                fmt::format("message #{} on group \"{}\": rank {} called {}, rank {} called {}; "
-                            "dtype and count of a send and its recv must be equal",
-                            own.sequence, name(), peer, their_call, world_rank(), own.describe()),
-                {peer, world_rank()}};
-    return {ErrorCode::mismatch,
-            fmt::format("operation #{} on group \"{}\": rank {} called {}, rank {} called {}; all "
-                        "ranks of a group must make the same calls in the same order",
-                        own.sequence, name(), peer, their_call, world_rank(), own.describe()),
-            {peer, world_rank()}};
 }
 
 }  // namespace trireme

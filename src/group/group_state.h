@@ -16,6 +16,7 @@
 #include "core/engine.h"
 #include "core/op_record.h"
 #include "link/link.h"
+#include "observe/board_layout.h"
 #include "trireme/backend.h"
 #include "trireme/error.h"
 #include "trireme/op.h"
@@ -39,6 +40,7 @@ struct GroupPlan {
     bool memory_reachable = false;  ///< between every two members
     std::vector<int> hosts;         ///< of each member, numbered from 0 in rank order
     Timeout timeout{0};             ///< of operations that have none of their own; 0: the world's
+    Timeout patience{0};            ///< before it warns of a wait; 0: the world's
     bool reproducible = false;      ///< reductions in rank order only
     std::unique_ptr<BackendRunner> backend;  ///< instead of links and algorithms; may be null
 };
@@ -110,8 +112,19 @@ public:
     /// other members.
     void fail_under_way(const Error& cause);
 
-    /// The world ranks that something under way waits for.
-    [[nodiscard]] std::vector<int> awaited_ranks() const;
+    /// What to say of an operation that waits, and which world ranks keep it waiting.
+    struct Complaint {
+        std::string text;
+        std::vector<int> ranks;
+    };
+    [[nodiscard]] Complaint complain(const Operation& operation,
+                                     Engine::Clock::time_point now) const;
+
+    /// Adds to `waits` what this group waits for, and warns of what has waited too long.
+    void look(Engine::Clock::time_point now, std::vector<board::Wait>& waits);
+
+    /// The number of its name on the board.
+    [[nodiscard]] std::uint16_t shown_name() const noexcept { return shown_name_; }
 
     /// Compares a collective message that no receive waits for with what this rank is doing, or
     /// did.
@@ -129,10 +142,13 @@ private:
 
     static constexpr int most_collectives = 64;
 
-    /// Collectives are numbered per group, messages per pair and tag. Throws where the group has
-    /// failed, and fails it where a peer's message to the operation of this number has come already
-    /// and is not of this call.
+    /// Collectives are numbered per group, messages per pair and tag.
     void number(OpRecord& record);
+    /// Fails the group, and throws, where a peer's message to the operation of this number has come
+    /// already and is not of this call.
+    void refuse_strangers(Operation& operation);
+    [[nodiscard]] std::vector<int> awaited_ranks() const;
+    [[nodiscard]] std::vector<int> awaited_ranks(const Operation& operation) const;
     void refuse_failed(const OpRecord& record) const;
     [[nodiscard]] std::uint32_t next_message(int peer, int tag) const;
     [[nodiscard]] int find_source(int tag);
@@ -146,6 +162,7 @@ private:
     std::vector<Link*> links_;
     Place place_;
     bool several_hosts_ = false;
+    std::uint16_t shown_name_ = 0;
     std::uint64_t collectives_ = 0;
     std::array<OpRecord, remembered> last_;                           // by number
     std::map<std::tuple<OpKind, int, int>, std::uint64_t> messages_;  // by direction, peer, tag

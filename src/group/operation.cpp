@@ -7,6 +7,7 @@
 #include "algorithm/prepare.h"
 #include "group/take_operands.h"
 #include "group/validate.h"
+#include "group/world_state.h"
 
 namespace trireme {
 
@@ -36,6 +37,7 @@ void Operation::begin() {
     // A literal of the table.
     record_.algorithm = algorithm_ != nullptr ? algorithm_->name.data() : "backend";
     started_ = Engine::Clock::now();
+    complained_ = false;
     group_.admit(*this);
 }
 
@@ -71,19 +73,17 @@ void Operation::restart() {
 }
 
 void Operation::expire() {
-    const std::chrono::duration<double> waited = Engine::Clock::now() - started_;
-    const std::vector<int> awaited =
-        op_.peer == AnySource::rank ? group_.other_ranks() : group_.awaited_ranks();
-    group_.fail(
-        Error(ErrorCode::timeout,
-              fmt::format("{} on group \"{}\": rank {} waited {:.1f} s for {} {} (algorithm {})",
-                          record_.describe(), group_.name(), group_.world_rank(), waited.count(),
-                          awaited.empty()       ? "its backend"
-                          : awaited.size() == 1 ? "rank"
-                                                : "ranks",
-                          fmt::join(awaited, ", "), record_.algorithm),
-              awaited),
-        true);
+    const GroupState::Complaint complaint = group_.complain(*this, Engine::Clock::now());
+    group_.fail(Error(ErrorCode::timeout, complaint.text, complaint.ranks), true);
+}
+
+void Operation::show() {
+    shown_ = group_.world().recorder().begin(record_, group_.stream(), group_.shown_name(),
+                                             kept_group_ == nullptr, started_);
+}
+
+void Operation::show_end(bool well) noexcept {
+    group_.world().recorder().end(shown_, well, Engine::Clock::now());
 }
 
 Error Operation::mismatch(int peer, const Envelope& theirs, std::size_t expected) const {
@@ -91,6 +91,7 @@ Error Operation::mismatch(int peer, const Envelope& theirs, std::size_t expected
 }
 
 void Operation::wind_up(std::exception_ptr& error) noexcept {
+    show_end(error == nullptr);
     if (submitted_) *submitted_ = nullptr;
     group_.remove(*this);
     if (!error) {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "algorithm/call.h"
 #include "core/execution.h"
@@ -39,6 +40,14 @@ public:
     }
     [[nodiscard]] const char* algorithm() const noexcept override { return record_.algorithm; }
 
+    /// Shows it on the board of this rank: that it has begun, under the number it has got.
+    void show();
+    void show_end(bool well) noexcept;
+    [[nodiscard]] std::uint64_t shown_number() const noexcept { return shown_; }
+    [[nodiscard]] Engine::Clock::time_point started() const noexcept { return started_; }
+    /// True once: that it waits too long is said once only.
+    [[nodiscard]] bool lose_patience() noexcept { return !std::exchange(complained_, true); }
+
     [[nodiscard]] const Op& op() const noexcept { return op_; }
     [[nodiscard]] const OpRecord& record() const noexcept { return record_; }
     [[nodiscard]] OpRecord& record() noexcept { return record_; }
@@ -56,6 +65,8 @@ private:
     OpRecord record_;
     const Algorithm* algorithm_ = nullptr;
     Engine::Clock::time_point started_{};
+    std::uint64_t shown_ = 0;
+    bool complained_ = false;
     std::shared_ptr<Operation*> submitted_;  // to a backend; null inside once it has ended
     std::optional<Call> call_;
     Task task_;

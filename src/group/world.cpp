@@ -28,18 +28,23 @@ std::string_view variable(const char* name) {
                 fmt::format("{}=\"{}\": expected {}", name, value, expected));
 }
 
+// Where the variable is set.
+void set_seconds(Timeout& timeout, const char* name) {
+    const std::string_view text = variable(name);
+    if (text.empty()) return;
+    double seconds = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (error != std::errc{} || end != text.data() + text.size() || !(seconds > 0) || seconds > 1e9)
+        malformed(name, text, "a number of seconds above 0");
+    timeout = Timeout(static_cast<Timeout::rep>(seconds * 1000) + 1);
+}
+
 }  // namespace
 
 WorldOptions WorldOptions::from_environment() {
     WorldOptions options;
-    if (const auto text = variable("TRIREME_TIMEOUT"); !text.empty()) {
-        double seconds = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-        if (error != std::errc{} || end != text.data() + text.size() || !(seconds > 0) ||
-            seconds > 1e9)
-            malformed("TRIREME_TIMEOUT", text, "a number of seconds above 0");
-        options.timeout = Timeout(static_cast<Timeout::rep>(seconds * 1000) + 1);
-    }
+    set_seconds(options.timeout, "TRIREME_TIMEOUT");
+    set_seconds(options.patience, "TRIREME_PATIENCE");
     if (const auto text = variable("TRIREME_TRANSPORT"); text == "shm") {
         options.transport = Transport::shm;
     } else if (text == "tcp") {

@@ -34,12 +34,15 @@ WorldState::WorldState(Rendezvous meeting, const WorldOptions& options)
       size_(meeting.size),
       choice_(options.algorithm),
       server_(std::move(meeting.server)),
-      store_(std::move(meeting.store)) {
+      store_(std::move(meeting.store)),
+      recorder_(meeting.rank) {
     const auto deadline = Engine::after(options_.timeout);
-    Connections connections =
-        connect_all(*store_, rank_, size_, options_, engine_.doorbell(), deadline,
-                    local_address_towards(meeting.host.empty() ? "127.0.0.1" : meeting.host));
+    Connections connections = connect_all(
+        *store_, rank_, size_, options_, engine_.doorbell(), recorder_.address(), deadline,
+        local_address_towards(meeting.host.empty() ? "127.0.0.1" : meeting.host));
     inbox_ = std::move(connections.inbox);
+    recorder_.set_token(connections.token);
+    lookout_.emplace(std::move(connections.boards), connections.token);
     {
         const Engine::Turn turn(engine_);
         for (int peer = 0; peer < size_; ++peer) {
@@ -48,6 +51,7 @@ WorldState::WorldState(Rendezvous meeting, const WorldOptions& options)
                 engine_, *this, peer, std::move(connection.wire), std::move(connection.memory)));
         }
         if (inbox_) engine_.set_sleep_flag(&inbox_->sleeping());
+        engine_.set_watcher(this);
     }
     // Per rank: 2 where its memory can be reached, 1 where it is on this host, else 0.
     std::string reach;
@@ -88,6 +92,7 @@ void WorldState::shut_down() noexcept {
     }
     const Engine::Turn turn(engine_);
     engine_.set_sleep_flag(nullptr);
+    engine_.set_watcher(nullptr);
     links_.clear();
     inbox_.reset();
     store_.reset();
@@ -192,8 +197,16 @@ std::shared_ptr<GroupState> WorldState::make_group(const std::vector<int>& ranks
                   .memory_reachable = memory_reachable(ranks),
                   .hosts = hosts_of(ranks),
                   .timeout = options.timeout,
+                  .patience = options.patience,
                   .reproducible = options.reproducible.value_or(options_.reproducible),
                   .backend = std::move(backend)});
+}
+
+void WorldState::look(std::chrono::steady_clock::time_point now) {
+    std::vector<board::Wait> waits;
+    for (const auto& [stream, group] : groups_) group->look(now, waits);
+    if (!waits.empty() || shows_waits_) recorder_.show_waits(waits, now);
+    shows_waits_ = !waits.empty();
 }
 
 void WorldState::enter(GroupState& group) {

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "algorithm/select.h"
 #include "core/engine.h"
 #include "link/link.h"
+#include "observe/lookout.h"
+#include "observe/recorder.h"
 #include "trireme/store.h"
 #include "trireme/world.h"
 
@@ -22,7 +25,9 @@ struct Rendezvous;
 /// A world, behind the `World` values that refer to it: its engine, its links, its live groups.
 ///
 /// Groups keep it in memory; the last `World` shuts it down, and then every group has failed.
-class WorldState final : public LinkListener, public std::enable_shared_from_this<WorldState> {
+class WorldState final : public LinkListener,
+                         private Watcher,
+                         public std::enable_shared_from_this<WorldState> {
 public:
     WorldState(Rendezvous meeting, const WorldOptions& options);
     WorldState(const WorldState&) = delete;
@@ -37,6 +42,8 @@ public:
     [[nodiscard]] Store& store() const noexcept { return *store_; }
     [[nodiscard]] const WorldOptions& options() const noexcept { return options_; }
     [[nodiscard]] Engine& engine() noexcept { return engine_; }
+    [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
+    [[nodiscard]] Lookout& lookout() noexcept { return *lookout_; }
     [[nodiscard]] const AlgorithmChoice& choice() const noexcept { return choice_; }
     [[nodiscard]] Link& link(int rank) noexcept { return *links_[static_cast<std::size_t>(rank)]; }
 
@@ -56,6 +63,7 @@ public:
     [[nodiscard]] bool retired(std::uint32_t stream) const noexcept override;
 
 private:
+    void look(std::chrono::steady_clock::time_point now) override;
     [[nodiscard]] std::uint32_t agree_on_stream(const std::vector<int>& ranks);
     /// Throws where there is none of this name.
     [[nodiscard]] const BackendFactory& factory(const std::string& backend) const;
@@ -70,6 +78,9 @@ private:
     std::shared_ptr<void> server_;  // where this rank holds the store
     std::shared_ptr<Store> store_;  // this world's part of it
     Engine engine_;
+    Recorder recorder_;
+    std::optional<Lookout> lookout_;  // set in the constructor
+    bool shows_waits_ = false;
     std::shared_ptr<ShmInbox> inbox_;
     std::vector<std::unique_ptr<Link>> links_;  // by world rank
     std::map<std::uint32_t, GroupState*> groups_;

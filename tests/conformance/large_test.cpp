@@ -67,7 +67,7 @@ void check(const std::vector<T>& got, std::size_t offset, std::size_t elements, 
         ASSERT_EQ(got[offset + i], wanted(i)) << "element " << i;
 }
 
-TEST_P(Large, BroadcastAllReduceAndMessages) {
+TEST_P(Large, C11_BroadcastAllReduceAndMessages) {
     run_ranks(
         2,
         [](World& world) {
@@ -96,7 +96,7 @@ TEST_P(Large, BroadcastAllReduceAndMessages) {
 
 // Rank 0 sends most of it to rank 1, which sends little back: the parts after a large one lie
 // beyond 2^31.
-TEST_P(Large, AllToAllOfUnevenParts) {
+TEST_P(Large, C11_AllToAllOfUnevenParts) {
     run_ranks(
         2,
         [](World& world) {
@@ -119,7 +119,7 @@ TEST_P(Large, AllToAllOfUnevenParts) {
         options());
 }
 
-TEST_P(Large, MoreThanFourGigabytesOfInt64) {
+TEST_P(Large, C11_MoreThanFourGigabytesOfInt64) {
     run_ranks(
         2,
         [](World& world) {

@@ -29,7 +29,7 @@ struct ConnectedRank {
                  std::chrono::milliseconds timeout) {
         try {
             connections =
-                connect_all(store, rank, size, options, doorbell.get(), Clock::now() + timeout);
+                connect_all(store, rank, size, options, doorbell.get(), {}, Clock::now() + timeout);
         } catch (...) {
             error = std::current_exception();
         }

@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "group/group_state.h"
+#include "group/operation.h"
+#include "group/world_state.h"
+#include "observe/warn.h"
+
+// What a group says of ranks that do not come, or that come with another call.
+
+namespace trireme {
+
+namespace {
+
+// A wait as short as that is nobody's business.
+constexpr std::chrono::milliseconds worth_showing{100};
+constexpr std::size_t most_described = 8;
+
+}  // namespace
+
+std::vector<int> GroupState::awaited_ranks() const {
+    std::vector<int> ranks;
+    for (const Link* link : links_)
+        if (link->waits_for_peer(stream())) ranks.push_back(link->peer());
+    return ranks;
+}
+
+void GroupState::check_early(int peer, const Envelope& envelope) {
+    const auto compare = [&](const OpRecord& own) {
+        if (static_cast<std::uint32_t>(own.sequence) != envelope.key.sequence) return false;
+        if (own.fingerprint() != envelope.fingerprint) fail(mismatch(own, peer, envelope), true);
+        return true;
+    };
+    for (const Operation* operation : under_way_)
+        if (!info(operation->record().kind).point_to_point && compare(operation->record())) return;
+    // A call that has returned was another one than the peer's, if this message is not of it.
+    const OpRecord& last = last_[envelope.key.sequence % remembered];
+    if (last.sequence != 0) static_cast<void>(compare(last));
+}
+
+Error GroupState::mismatch(const OpRecord& own, int peer, const Envelope& theirs,
+                           std::optional<std::size_t> expected) const {
+    if (expected && theirs.fingerprint == own.fingerprint())
+        return {
+            ErrorCode::mismatch,
+            fmt::format("{} on group \"{}\": rank {} sends {} elements to rank {}, which expects "
+                        "{}; both sides must give the same count for this pair",
+                        own.describe(), name(), peer, theirs.length / size_of(own.dtype),
+                        world_rank(), *expected / size_of(own.dtype)),
+            {peer, world_rank()}};
+    // With its site, where this rank can look the peer's call up.
+    const std::string their_call =
+        world_->lookout()
+            .call_of(peer, stream(), theirs.key.tag < 0 ? theirs.key.sequence : 0)
+            .value_or(describe_fingerprint(theirs.fingerprint));
+    if (info(own.kind).point_to_point)
+        return {ErrorCode::mismatch,
+                fmt::format("message #{} on group \"{}\": rank {} called {}, rank {} called {}; "
+                            "dtype and count of a send and its recv must be equal",
+                            own.sequence, name(), peer, their_call, world_rank(), own.describe()),
+                {peer, world_rank()}};
+    return {
+        ErrorCode::mismatch,
+        fmt::format("{} #{} on group \"{}\": rank {} called {}, rank {} called {}; all ranks of a "
+                    "group must make the same calls in the same order",
+                    info(own.kind).name, own.sequence, name(), peer, their_call, world_rank(),
+                    own.describe()),
+        {peer, world_rank()}};
+}
+
+// The world ranks that an operation under way needs something of.
+std::vector<int> GroupState::awaited_ranks(const Operation& operation) const {
+    const OpRecord& record = operation.record();
+    if (record.peer == AnySource::rank) return other_ranks();
+    if (info(record.kind).point_to_point)
+        return {plan_.ranks[static_cast<std::size_t>(record.peer)]};
+    return awaited_ranks();
+}
+
+GroupState::Complaint GroupState::complain(const Operation& operation,
+                                           Engine::Clock::time_point now) const {
+    const OpRecord& record = operation.record();
+    const std::vector<int> awaited = awaited_ranks(operation);
+    const bool collective = !info(record.kind).point_to_point;
+    Complaint complaint;
+    // Of a tree a rank knows its neighbours only; who has not come at all, their boards show.
+    if (collective && backend() == nullptr)
+        complaint.ranks = world_->lookout().missing(other_ranks(), stream(), record.sequence,
+                                                    operation.started());
+    if (complaint.ranks.empty()) complaint.ranks = awaited;
+    const bool alone = complaint.ranks.size() == 1;
+    complaint.text = fmt::format("{} on group \"{}\": rank {} waited {:.1f} s for {} {}",
+                                 record.describe(), name(), world_rank(),
+                                 std::chrono::duration<double>(now - operation.started()).count(),
+                                 complaint.ranks.empty() ? "its backend"
+                                 : alone                 ? "rank"
+                                                         : "ranks",
+                                 fmt::join(complaint.ranks, ", "));
+    if (*record.algorithm != '\0')
+        complaint.text += fmt::format(" (algorithm {})", record.algorithm);
+    for (std::size_t i = 0; i < std::min(complaint.ranks.size(), most_described); ++i)
+        complaint.text +=
+            fmt::format("; rank {} {}", complaint.ranks[i],
+                        world_->lookout().whereabouts(complaint.ranks[i], stream(),
+                                                      collective ? record.sequence : 0, now));
+    return complaint;
+}
+
+void GroupState::look(Engine::Clock::time_point now, std::vector<board::Wait>& waits) {
+    const Timeout patience =
+        plan_.patience > Timeout{0} ? plan_.patience : world_->options().patience;
+    for (Operation* operation : under_way_) {
+        const auto waited = now - operation->started();
+        if (waited < worth_showing) continue;
+        const bool any = operation->record().peer == AnySource::rank;
+        for (const int rank : awaited_ranks(*operation))
+            waits.push_back({.number = operation->shown_number(), .rank = rank, .any = any});
+        if (waited >= patience && operation->lose_patience()) warn(complain(*operation, now).text);
+    }
+}
+
+}  // namespace trireme

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "link/shm/layout.h"
+
+/// What lies where in a board: the memory in which a rank shows what it does.
+///
+/// The owner writes; ranks of the same host, and tools, read whenever they like, without the owner
+/// taking part: it may hang, be stopped or be dead. So whatever is longer than a word carries a
+/// version, odd while it is being written, and a reader tries again when it has changed meanwhile.
+/// All words are stored with release and loaded with acquire, which costs nothing on x86 and needs
+/// no fence.
+namespace trireme::board {
+
+inline constexpr std::uint64_t magic = 0x6472'616f'6269'7254;  // "Triboard"
+inline constexpr std::uint32_t layout_version = 1;
+
+/// So many operations are remembered: the flight recorder.
+inline constexpr std::size_t slots = 4096;
+inline constexpr std::size_t most_waits = 62;
+inline constexpr std::size_t most_names = 1024;
+inline constexpr std::size_t name_bytes = 64;
+
+/// Something of several words that is read while it may be written.
+template <class T>
+class Shown {
+    static_assert(sizeof(T) % sizeof(std::uint64_t) == 0);
+    static_assert(std::is_trivially_copyable_v<T>);
+    static constexpr std::size_t words = sizeof(T) / sizeof(std::uint64_t);
+
+public:
+    /// By one thread at a time, the owner's.
+    void write(const T& value) noexcept {
+        std::array<std::uint64_t, words> plain;
+        std::memcpy(plain.data(), &value, sizeof(T));
+        const std::uint64_t version = version_.load(std::memory_order_relaxed);
+        version_.store(version + 1, std::memory_order_release);
+        for (std::size_t i = 0; i < words; ++i)
+            words_[i].store(plain[i], std::memory_order_release);
+        version_.store(version + 2, std::memory_order_release);
+    }
+
+    /// The last word alone, which nobody can see half written.
+    void write_last(std::int64_t value) noexcept {
+        words_.back().store(static_cast<std::uint64_t>(value), std::memory_order_release);
+    }
+
+    /// False where the owner was always writing; one that died in the middle is.
+    [[nodiscard]] bool read(T& value) const noexcept {
+        constexpr int tries = 100;
+        for (int i = 0; i < tries; ++i) {
+            const std::uint64_t version = version_.load(std::memory_order_acquire);
+            std::array<std::uint64_t, words> plain;
+            for (std::size_t word = 0; word < words; ++word)
+                plain[word] = words_[word].load(std::memory_order_acquire);
+            if (version % 2 != 0 || version_.load(std::memory_order_acquire) != version) continue;
+            std::memcpy(static_cast<void*>(&value), plain.data(), sizeof(T));
+            return true;
+        }
+        return false;
+    }
+
+private:
+    std::atomic<std::uint64_t> version_;
+    std::array<std::atomic<std::uint64_t>, words> words_;
+};
+
+/// One operation. Names are numbers in the table of names; times are of the steady clock.
+struct Entry {
+    std::uint64_t number = 0;  ///< of all that this rank did, from 1
+    std::int64_t begun = 0;
+    std::uint64_t sequence = 0;
+    std::uint64_t count = 0;
+    std::uint32_t stream = 0;
+    std::uint32_t line = 0;
+    std::int32_t peer = -1;
+    std::int32_t tag = 0;
+    std::uint16_t group = 0;
+    std::uint16_t file = 0;
+    std::uint16_t algorithm = 0;
+    std::uint8_t kind = 0;
+    std::uint8_t dtype = 0;
+    std::uint8_t reduce = 0;
+    std::uint8_t uneven = 0;
+    std::uint8_t blocking = 0;  ///< the thread that called waits in it
+    std::array<char, 25> user{};
+    std::int64_t ended = 0;  ///< 0 while it is under way; negative where it has failed
+};
+
+/// That the operation of this number needs something of this world rank to go on.
+struct Wait {
+    std::uint64_t number = 0;
+    std::int32_t rank = -1;
+    std::uint32_t any = 0;  ///< one of these ranks is enough
+};
+
+struct Waits {
+    std::uint64_t count = 0;
+    std::int64_t since = 0;  ///< when this was found
+    std::array<Wait, most_waits> waits{};
+};
+
+struct alignas(shm::apart) Slot {
+    Shown<Entry> entry;
+};
+
+struct Board {
+    std::uint64_t magic = 0;
+    std::uint32_t version = 0;
+    std::int32_t rank = -1;
+    std::int32_t pid = 0;
+    shm::Token token{};
+    std::atomic<std::uint64_t> begun;  ///< how many operations have begun
+    std::atomic<std::uint32_t> names;  ///< how many are in use
+    Shown<Waits> waits;
+    alignas(shm::apart) std::array<Slot, slots> ring;
+    std::array<std::array<char, name_bytes>, most_names> name;  ///< each ends with a 0
+};
+
+}  // namespace trireme::board

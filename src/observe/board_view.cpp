@@ -1,0 +1,130 @@
+#include "observe/board_view.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include "core/op_info.h"
+#include "core/op_record.h"
+#include "core/unique_fd.h"
+
+namespace trireme {
+
+namespace {
+
+std::chrono::steady_clock::time_point time_of(std::int64_t nanoseconds) noexcept {
+    return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(nanoseconds));
+}
+
+}  // namespace
+
+std::optional<BoardView> BoardView::open(const BoardAddress& address, int rank,
+                                         const shm::Token& token) {
+    if (address.pid <= 0 || address.descriptor < 0) return std::nullopt;
+    // Opened anew through the owner's descriptor: the memory has no other name.
+    const std::string path = fmt::format("/proc/{}/fd/{}", address.pid, address.descriptor);
+    const UniqueFd descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    struct stat status{};
+    if (!descriptor || ::fstat(descriptor.get(), &status) != 0 ||
+        status.st_size != static_cast<off_t>(sizeof(board::Board)) ||
+        (::fcntl(descriptor.get(), F_GET_SEALS) & F_SEAL_SHRINK) == 0)
+        return std::nullopt;
+    BoardView view(shm::Mapping(descriptor.get(), 0, sizeof(board::Board), false));
+    if (!view.mapping_) return std::nullopt;
+    const board::Board& board = view.board();
+    // The same numbers on another host are another process.
+    if (board.magic != board::magic || board.version != board::layout_version ||
+        board.rank != rank || board.token != token)
+        return std::nullopt;
+    return view;
+}
+
+std::string BoardView::name(std::uint16_t number) const {
+    if (number >= board().names.load(std::memory_order_acquire) || number >= board::most_names)
+        return "?";
+    const auto& text = board().name[number];
+    return {text.begin(), std::find(text.begin(), text.end(), '\0')};
+}
+
+std::optional<Sighting> BoardView::sighting(std::uint64_t number) const {
+    board::Entry entry;
+    if (!board().ring[number % board::slots].entry.read(entry) || entry.number != number ||
+        entry.kind >= op_kinds || entry.dtype >= dtype_count || entry.reduce >= reduce_op_kinds)
+        return std::nullopt;
+    std::array<char, 24> user{};
+    std::copy_n(entry.user.begin(), user.size() - 1, user.begin());
+    const std::string file = name(entry.file);
+    const OpRecord record{.kind = static_cast<OpKind>(entry.kind),
+                          .dtype = static_cast<Dtype>(entry.dtype),
+                          .reduce = static_cast<ReduceOp::Kind>(entry.reduce),
+                          .uneven = entry.uneven != 0,
+                          .peer = entry.peer,
+                          .tag = entry.tag,
+                          .count = entry.count,
+                          .sequence = entry.sequence,
+                          .file = file.c_str(),
+                          .line = entry.line,
+                          .user = user};
+    return Sighting{.call = record.describe(),
+                    .group = name(entry.group),
+                    .stream = entry.stream,
+                    .sequence = entry.sequence,
+                    .number = number,
+                    .collective = !info(record.kind).point_to_point,
+                    .under_way = entry.ended == 0,
+                    .blocking = entry.blocking != 0,
+                    .begun = time_of(entry.begun),
+                    .ended = time_of(std::abs(entry.ended))};
+}
+
+// From the newest back.
+template <class Wanted>
+std::vector<Sighting> BoardView::collect(std::size_t most, Wanted wanted) const {
+    std::vector<Sighting> found;
+    const std::uint64_t newest = board().begun.load(std::memory_order_acquire);
+    const std::uint64_t oldest = newest > board::slots ? newest - board::slots : 0;
+    for (std::uint64_t number = newest; number > oldest && found.size() < most; --number)
+        if (std::optional<Sighting> one = sighting(number); one && wanted(*one))
+            found.push_back(std::move(*one));
+    return found;
+}
+
+std::vector<Sighting> BoardView::under_way() const {
+    return collect(std::numeric_limits<std::size_t>::max(),
+                   [](const Sighting& one) { return one.under_way; });
+}
+
+std::optional<Sighting> BoardView::last() const {
+    std::vector<Sighting> found = collect(1, [](const Sighting&) { return true; });
+    return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
+}
+
+std::optional<Sighting> BoardView::find(std::uint32_t stream, std::uint64_t sequence) const {
+    std::vector<Sighting> found = collect(1, [&](const Sighting& one) {
+        return one.collective && one.stream == stream && one.sequence == sequence;
+    });
+    return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
+}
+
+bool BoardView::remembers(std::chrono::steady_clock::time_point time) const {
+    const std::uint64_t newest = board().begun.load(std::memory_order_acquire);
+    if (newest < board::slots) return true;
+    // The oldest may be overwritten at this moment.
+    const std::optional<Sighting> oldest = sighting(newest - board::slots + 2);
+    return oldest && oldest->begun < time;
+}
+
+board::Waits BoardView::waits() const noexcept {
+    board::Waits waits;
+    if (!board().waits.read(waits)) return {};
+    waits.count = std::min<std::uint64_t>(waits.count, board::most_waits);
+    return waits;
+}
+
+}  // namespace trireme

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "link/shm/inbox.h"
+#include "observe/board_layout.h"
+#include "observe/recorder.h"
+
+namespace trireme {
+
+/// What a rank did or does, as its board shows it.
+struct Sighting {
+    std::string call;  ///< "all_reduce #42 float32[1024] sum (train.cpp:88)"
+    std::string group;
+    std::uint32_t stream = 0;
+    std::uint64_t sequence = 0;
+    std::uint64_t number = 0;
+    bool collective = false;
+    bool under_way = false;
+    bool blocking = false;
+    std::chrono::steady_clock::time_point begun;
+    std::chrono::steady_clock::time_point ended;
+};
+
+/// The board of a rank of this host, for reading. Nothing in it is believed further than it can do
+/// harm.
+class BoardView {
+public:
+    /// Nothing where there is no such board: the process has ended, is on another host or belongs
+    /// to another user.
+    [[nodiscard]] static std::optional<BoardView> open(const BoardAddress& address, int rank,
+                                                       const shm::Token& token);
+
+    /// The newest first.
+    [[nodiscard]] std::vector<Sighting> under_way() const;
+    /// The operation that began last.
+    [[nodiscard]] std::optional<Sighting> last() const;
+    /// A collective.
+    [[nodiscard]] std::optional<Sighting> find(std::uint32_t stream, std::uint64_t sequence) const;
+    /// Whether all that began since `time` is still there.
+    [[nodiscard]] bool remembers(std::chrono::steady_clock::time_point time) const;
+    [[nodiscard]] board::Waits waits() const noexcept;
+    [[nodiscard]] int pid() const noexcept { return board().pid; }
+
+private:
+    explicit BoardView(shm::Mapping mapping) : mapping_(std::move(mapping)) {}
+
+    [[nodiscard]] const board::Board& board() const noexcept {
+        return *reinterpret_cast<const board::Board*>(mapping_.data());
+    }
+    [[nodiscard]] std::string name(std::uint16_t number) const;
+    [[nodiscard]] std::optional<Sighting> sighting(std::uint64_t number) const;
+    template <class Wanted>
+    [[nodiscard]] std::vector<Sighting> collect(std::size_t most, Wanted wanted) const;
+
+    shm::Mapping mapping_;
+};
+
+}  // namespace trireme

@@ -1,0 +1,122 @@
+#include "observe/recorder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <new>
+
+#include "trireme/error.h"
+
+namespace trireme {
+
+namespace {
+
+constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+std::int64_t nanoseconds(Recorder::Clock::time_point time) noexcept {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+std::string BoardAddress::text() const { return fmt::format("{}:{}", pid, descriptor); }
+
+BoardAddress BoardAddress::parse(std::string_view text) noexcept {
+    BoardAddress address;
+    const char* const end = text.data() + text.size();
+    const auto [colon, error] = std::from_chars(text.data(), end, address.pid);
+    if (error != std::errc{} || colon == end || *colon != ':') return {};
+    const auto rest = std::from_chars(colon + 1, end, address.descriptor);
+    return rest.ec == std::errc{} && rest.ptr == end ? address : BoardAddress{};
+}
+
+Recorder::Recorder(int rank) {
+    descriptor_ = UniqueFd(::memfd_create("trireme-board", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    const bool made = descriptor_ && ::ftruncate(descriptor_.get(), sizeof(board::Board)) == 0 &&
+                      ::fcntl(descriptor_.get(), F_ADD_SEALS, seals) == 0;
+    if (made) mapping_ = shm::Mapping(descriptor_.get(), 0, sizeof(board::Board), true);
+    if (!mapping_)
+        throw Error(ErrorCode::system,
+                    fmt::format("cannot make {} KiB of shared memory for the flight recorder: {}",
+                                sizeof(board::Board) / 1024, std::strerror(errno)));
+    // All zeros is the state of what is not written yet; pages that nobody touches cost nothing.
+    board::Board& own = board();
+    own.rank = rank;
+    own.pid = ::getpid();
+    own.version = board::layout_version;
+    own.magic = board::magic;
+    numbers_.emplace("", 0);
+    own.names.store(1, std::memory_order_release);
+}
+
+BoardAddress Recorder::address() const noexcept { return {::getpid(), descriptor_.get()}; }
+
+std::uint16_t Recorder::number_of(std::string_view name) {
+    name = name.substr(0, board::name_bytes - 1);
+    if (const auto known = numbers_.find(name); known != numbers_.end()) return known->second;
+    if (numbers_.size() == board::most_names) return 0;
+    const auto number = static_cast<std::uint16_t>(numbers_.size());
+    name.copy(board().name[number].data(), name.size());
+    board().names.store(number + 1U, std::memory_order_release);
+    numbers_.emplace(name, number);
+    return number;
+}
+
+std::uint16_t Recorder::number_of_literal(const char* text) {
+    Literal& known = literals_[reinterpret_cast<std::uintptr_t>(text) / 8 % literals_.size()];
+    if (known.text != text) {
+        std::string_view name(text);
+        name.remove_prefix(name.find_last_of('/') + 1);
+        known = {text, number_of(name)};
+    }
+    return known.number;
+}
+
+std::uint64_t Recorder::begin(const OpRecord& record, std::uint32_t stream, std::uint16_t group,
+                              bool blocking, Clock::time_point now) {
+    const std::uint64_t number = board().begun.load(std::memory_order_relaxed) + 1;
+    board::Entry entry{
+        .number = number,
+        .begun = nanoseconds(now),
+        .sequence = record.sequence,
+        .count = record.count,
+        .stream = stream,
+        .line = record.line,
+        .peer = record.peer,
+        .tag = record.tag,
+        .group = group,
+        .file = number_of_literal(record.file),
+        .algorithm = number_of_literal(record.algorithm),
+        .kind = static_cast<std::uint8_t>(record.kind),
+        .dtype = static_cast<std::uint8_t>(record.dtype),
+        .reduce = static_cast<std::uint8_t>(record.reduce),
+        .uneven = static_cast<std::uint8_t>(record.uneven),
+        .blocking = static_cast<std::uint8_t>(blocking),
+    };
+    std::ranges::copy(record.user, entry.user.begin());
+    board().ring[number % board::slots].entry.write(entry);
+    board().begun.store(number, std::memory_order_release);
+    return number;
+}
+
+void Recorder::end(std::uint64_t number, bool well, Clock::time_point now) noexcept {
+    // More operations than there are slots may have begun meanwhile.
+    if (board().begun.load(std::memory_order_relaxed) - number >= board::slots) return;
+    const std::int64_t time = nanoseconds(now);
+    board().ring[number % board::slots].entry.write_last(well ? time : -time);
+}
+
+void Recorder::show_waits(std::span<const board::Wait> waits, Clock::time_point now) noexcept {
+    board::Waits shown{.count = std::min(waits.size(), board::most_waits),
+                       .since = nanoseconds(now)};
+    std::copy_n(waits.begin(), shown.count, shown.waits.begin());
+    board().waits.write(shown);
+}
+
+}  // namespace trireme

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/op_record.h"
+#include "core/unique_fd.h"
+#include "link/shm/inbox.h"
+#include "observe/board_layout.h"
+
+namespace trireme {
+
+/// Where a rank's board is: a descriptor of its process.
+struct BoardAddress {
+    int pid = 0;
+    int descriptor = -1;
+
+    [[nodiscard]] std::string text() const;
+    /// Nothing can be found at the address of a text that is none.
+    [[nodiscard]] static BoardAddress parse(std::string_view text) noexcept;
+};
+
+/// A rank's flight recorder: its last operations, and what it waits for, in memory that its peers
+/// and tools can read: see `board_layout.h`. Always on.
+///
+/// All but the constructor under the engine's mutex.
+class Recorder {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    /// Throws `Error(system)` where the kernel gives no memory.
+    explicit Recorder(int rank);
+
+    [[nodiscard]] BoardAddress address() const noexcept;
+    /// What readers must know to be sure that they have found this board.
+    void set_token(const shm::Token& token) noexcept { board().token = token; }
+
+    /// The number of a name, the same for the same; 0, an empty one, when the table is full.
+    [[nodiscard]] std::uint16_t number_of(std::string_view name);
+
+    /// An operation begins; returns its number.
+    std::uint64_t begin(const OpRecord& record, std::uint32_t stream, std::uint16_t group,
+                        bool blocking, Clock::time_point now);
+    /// It has ended; `record` as before, with its algorithm.
+    void end(std::uint64_t number, bool well, Clock::time_point now) noexcept;
+
+    /// What operations wait for, as far as there is room.
+    void show_waits(std::span<const board::Wait> waits, Clock::time_point now) noexcept;
+
+private:
+    [[nodiscard]] board::Board& board() const noexcept {
+        return *reinterpret_cast<board::Board*>(mapping_.data());
+    }
+    [[nodiscard]] std::uint16_t number_of_literal(const char* text);
+
+    struct Literal {
+        const char* text = nullptr;
+        std::uint16_t number = 0;
+    };
+
+    UniqueFd descriptor_;
+    shm::Mapping mapping_;
+    std::map<std::string, std::uint16_t, std::less<>> numbers_;
+    // Call sites and algorithms are literals: known by their address, most of the time.
+    std::array<Literal, 64> literals_{};
+};
+
+}  // namespace trireme
