@@ -7,6 +7,7 @@
 namespace trireme {
 
 class Coalescing;
+class Group;
 class GroupState;
 
 /// While it lives, blocking calls of this thread on its group are collected instead of run: see
@@ -29,5 +30,10 @@ private:
     bool open_ = true;
     std::unique_ptr<Coalescing> calls_;
 };
+
+namespace detail {
+/// Throws `invalid_argument` inside `coalesce` on this group.
+void refuse_in_coalesce(const Group& group, const char* call);
+}  // namespace detail
 
 }  // namespace trireme

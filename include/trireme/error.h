@@ -13,6 +13,7 @@ enum class ErrorCode {
     unsupported,       ///< the call is meaningful but this build or dtype cannot do it
     mismatch,          ///< ranks of one group made calls that do not fit together
     timeout,           ///< a deadline passed
+    deadlock,          ///< ranks wait for one another in a circle: none can go on
     peer_lost,         ///< a rank died, left or became unreachable
     aborted,           ///< another rank, or another thread, failed the group
     rendezvous,        ///< the ranks could not find one another

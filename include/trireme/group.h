@@ -11,6 +11,7 @@
 #include "trireme/error.h"
 #include "trireme/group_options.h"
 #include "trireme/op.h"
+#include "trireme/op_makers.h"
 #include "trireme/operand.h"
 #include "trireme/prepared_operations.h"
 #include "trireme/work.h"
@@ -27,7 +28,8 @@ class GroupState;
 /// MPI communicator).
 ///
 /// A light value: copies refer to the same group. Every member must make the same collective calls
-/// in the same order; a call that does not fit its peers' fails on every rank, naming both calls.
+/// in the same order; a call that does not fit its peers' fails on every rank, naming both calls:
+/// at once where a rank waits, at its next use of the group where its call had returned.
 /// Every operation takes spans, vectors, arrays, single numbers and, with `trireme/torch.h`,
 /// tensors. The plain form blocks until this rank's part is done and its buffers may be used again;
 /// the `_async` form returns at once with a `Work`, and the buffers must not be touched until it
@@ -38,7 +40,7 @@ class GroupState;
 /// failed and says why at each later use. Other groups are not affected.
 ///
 /// Counts are elements. `n` stands for `size()`.
-class Group : public PreparedOperations<Group> {
+class Group : public PreparedOperations<Group>, private OpMakers {
 public:
     /// No group: `is_member()` is false.
     Group() noexcept = default;
@@ -69,7 +71,8 @@ public:
     /// One group per color: all ranks with the same one, in the order of their keys, of equal keys
     /// in the order of their ranks. A rank with a negative color gets no group. All ranks of this
     /// group must call it. MPI_Comm_split.
-    [[nodiscard]] Group split(int color, int key = 0, GroupOptions options = {}) const;
+    [[nodiscard]] Group split(int color, int key = 0, GroupOptions options = {},
+                              Site site = Site::current()) const;
 
     /// This rank's group of `size` consecutive ranks; `size` must divide the number of ranks.
     /// torch.distributed.new_subgroups.
@@ -205,7 +208,7 @@ public:
         return start(plain(OpKind::barrier, site), std::nullopt, std::nullopt);
     }
 
-    /// Rank r gets the reduction of the data of ranks 0 to r, folded in that order. MPI_Scan.
+    /// Rank r gets the reduction of the data of ranks 0 to r. MPI_Scan.
     template <WritableOperand X>
     void scan(X&& data, ReduceOp reduce = sum, Site site = Site::current()) const {
         in_place(reducing(OpKind::scan, reduce, site), data);
@@ -238,8 +241,10 @@ public:
     /// Turns many blocking calls on this group of one kind, dtype and reduce op, made by this
     /// thread inside `calls`, into one operation: `group.coalesce([&] { for (auto& x : all)
     /// group.all_reduce(x); })`. Nothing is sent before `calls` returns; what they name must live
-    /// until then. Sends and receives may be mixed, and go on side by side. Throws
-    /// `invalid_argument`, with nothing sent, for calls that cannot become one. torch.distributed
+    /// until then, and none may write what another uses. Sends and receives may be mixed, and go on
+    /// side by side. Started and prepared operations go their own way. Throws `invalid_argument`,
+    /// with nothing sent, for calls that cannot become one; what is several calls in itself (split,
+    /// objects, send_tensor) and a receive from any source are refused. torch.distributed
     /// coalescing, batch_isend_irecv; ncclGroupStart.
     template <std::invocable Calls>
     void coalesce(Calls&& calls) const {
@@ -247,6 +252,9 @@ public:
         calls();
         scope.run();
     }
+
+    /// Whether this thread is inside `coalesce` on this group.
+    [[nodiscard]] bool is_coalescing() const noexcept;
 
     // --- Point to point ------------------------------------------------------------------------
 
@@ -312,21 +320,6 @@ public:
 private:
     friend class PreparedOperations<Group>;
 
-    static Op plain(OpKind kind, Site site) noexcept { return {.kind = kind, .site = site}; }
-    static Op rooted(OpKind kind, Root root, Site site) noexcept {
-        return {.kind = kind, .peer = root.rank, .site = site};
-    }
-    static Op reducing(OpKind kind, ReduceOp reduce, Site site, int root = -1) noexcept {
-        return {.kind = kind, .reduce = reduce, .peer = root, .site = site};
-    }
-    static Op to_peer(OpKind kind, Peer peer, Tag tag, Site site) noexcept {
-        return {.kind = kind, .peer = peer.rank, .tag = tag.value, .site = site};
-    }
-
-    static Op from_any(Tag tag, Site site) noexcept {
-        return {.kind = OpKind::recv, .peer = AnySource::rank, .tag = tag.value, .site = site};
-    }
-
     /// The state, or throws where this process is no member.
     [[nodiscard]] const std::shared_ptr<GroupState>& state() const;
 
@@ -363,7 +356,7 @@ private:
     void from_to(Op op, std::remove_reference_t<In>& in, Out& out) const {
         Operand source = operand(op, in, Access::read, Hold::call);
         Operand target = operand(op, out, access_to_out(op), Hold::call);
-        run_on(op, &source, LastingOperand<In>, &target);
+        run_on(op, &source, detail::outlives_call<In>(), &target);
     }
     template <class In, class Out>
     Work from_to_async(const Op& op, In& in, Out& out) const {
@@ -374,7 +367,7 @@ private:
     template <class In>
     void from(Op op, std::remove_reference_t<In>& in) const {
         Operand source = operand(op, in, Access::read, Hold::call);
-        run_on(op, &source, LastingOperand<In>, nullptr);
+        run_on(op, &source, detail::outlives_call<In>(), nullptr);
     }
     template <class In>
     Work from_async(const Op& op, In& in) const {

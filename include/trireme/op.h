@@ -48,6 +48,8 @@ struct Op {
     int peer = -1;
     int tag = 0;
     Timeout timeout{};  ///< 0: the group's
+    /// What the calls are known by that were joined into this one; 0: it is one call.
+    std::uint32_t joined = 0;
     Site site{};
     void* stream = nullptr;  ///< opaque, for devices
 };

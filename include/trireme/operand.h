@@ -215,6 +215,18 @@ consteval bool is_lasting() {
     }
 }
 
+/// Whether what `T` stands for is there after the call without anybody's help: neither a temporary
+/// nor what only a temporary handle, such as a tensor, keeps alive.
+template <class T>
+consteval bool outlives_call() {
+    using Plain = std::remove_cvref_t<T>;
+    if constexpr (is_split<Plain>) {
+        return outlives_call<decltype(Plain::whole)>();
+    } else {
+        return std::is_lvalue_reference_v<T> || std::ranges::view<Plain>;
+    }
+}
+
 template <class T>
 consteval bool is_writable() {
     using Plain = std::remove_reference_t<T>;

@@ -19,12 +19,14 @@ class Execution;
 /// run under way. Not for use by several threads at once.
 class Prepared {
 public:
+    Prepared() noexcept = default;
     explicit Prepared(std::shared_ptr<Execution> execution) noexcept;
     Prepared(Prepared&&) noexcept;
     Prepared& operator=(Prepared&&) noexcept;
     ~Prepared();
 
-    /// Starts it; throws `invalid_argument` where the run before has not been waited for.
+    /// Starts it; throws `invalid_argument` where the run before has not been waited for, and where
+    /// there is nothing to start: after a move.
     void start();
     /// Blocks until the run has ended; throws its `Error`. Does nothing if none was started.
     void wait();

@@ -16,49 +16,49 @@ class PreparedOperations {
 public:
     template <WritableOperand X>
     Prepared prepare_broadcast(X&& data, Root root, Site site = Site::current()) const {
-        return in_place(G::rooted(OpKind::broadcast, root, site), data);
+        return in_place(OpMakers::rooted(OpKind::broadcast, root, site), data);
     }
     template <WritableOperand X>
     Prepared prepare_all_reduce(X&& data, ReduceOp reduce = sum,
                                 Site site = Site::current()) const {
-        return in_place(G::reducing(OpKind::all_reduce, reduce, site), data);
+        return in_place(OpMakers::reducing(OpKind::all_reduce, reduce, site), data);
     }
     template <LastingOperand In, WritableOperand Out>
     Prepared prepare_all_reduce(In&& in, Out&& out, ReduceOp reduce = sum,
                                 Site site = Site::current()) const {
-        return from_to(G::reducing(OpKind::all_reduce, reduce, site), in, out);
+        return from_to(OpMakers::reducing(OpKind::all_reduce, reduce, site), in, out);
     }
     template <WritableOperand X>
     Prepared prepare_reduce(X&& data, Root root, ReduceOp reduce = sum,
                             Site site = Site::current()) const {
-        return in_place(G::reducing(OpKind::reduce, reduce, site, root.rank), data);
+        return in_place(OpMakers::reducing(OpKind::reduce, reduce, site, root.rank), data);
     }
     template <LastingOperand In, WritableOperand Out>
     Prepared prepare_all_gather(In&& in, Out&& out, Site site = Site::current()) const {
-        return from_to(G::plain(OpKind::all_gather, site), in, out);
+        return from_to(OpMakers::plain(OpKind::all_gather, site), in, out);
     }
     template <LastingOperand In, WritableOperand Out>
     Prepared prepare_reduce_scatter(In&& in, Out&& out, ReduceOp reduce = sum,
                                     Site site = Site::current()) const {
-        return from_to(G::reducing(OpKind::reduce_scatter, reduce, site), in, out);
+        return from_to(OpMakers::reducing(OpKind::reduce_scatter, reduce, site), in, out);
     }
     template <LastingOperand In, WritableOperand Out>
     Prepared prepare_all_to_all(In&& in, Out&& out, Site site = Site::current()) const {
-        return from_to(G::plain(OpKind::all_to_all, site), in, out);
+        return from_to(OpMakers::plain(OpKind::all_to_all, site), in, out);
     }
     Prepared prepare_barrier(Site site = Site::current()) const {
-        return self().prepare(G::plain(OpKind::barrier, site), std::nullopt, std::nullopt);
+        return self().prepare(OpMakers::plain(OpKind::barrier, site), std::nullopt, std::nullopt);
     }
     template <LastingOperand X>
     Prepared prepare_send(X&& data, Peer peer, Tag tag = default_tag,
                           Site site = Site::current()) const {
-        const Op op = G::to_peer(OpKind::send, peer, tag, site);
+        const Op op = OpMakers::to_peer(OpKind::send, peer, tag, site);
         return self().prepare(op, self().operand(op, data, Access::read, Hold::work), std::nullopt);
     }
     template <WritableOperand X>
     Prepared prepare_recv(X&& data, Peer peer, Tag tag = default_tag,
                           Site site = Site::current()) const {
-        const Op op = G::to_peer(OpKind::recv, peer, tag, site);
+        const Op op = OpMakers::to_peer(OpKind::recv, peer, tag, site);
         return self().prepare(op, std::nullopt,
                               self().operand(op, data, Access::write, Hold::work));
     }

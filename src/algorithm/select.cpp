@@ -87,13 +87,19 @@ std::string_view obstacle(const Algorithm& row, const Situation& situation) noex
 }
 
 const Algorithm& find(std::string_view text, std::string_view operation, std::string_view name) {
-    std::vector<std::string> known;
+    std::vector<std::string_view> operations;
+    std::vector<std::string_view> names;
     for (const Algorithm& row : table) {
-        if (info(row.kind).name == operation && row.name == name) return row;
-        known.push_back(fmt::format("{}:{}", info(row.kind).name, row.name));
+        const std::string_view one = info(row.kind).name;
+        if (one == operation && row.name == name) return row;
+        if (one == operation) names.push_back(row.name);
+        if (operations.empty() || operations.back() != one) operations.push_back(one);
     }
-    refuse(text, fmt::format("no algorithm \"{}\" for operation \"{}\"; there are {}", name,
-                             operation, fmt::join(known, ", ")));
+    if (names.empty())
+        refuse(text, fmt::format("no operation \"{}\"; there are {}", operation,
+                                 fmt::join(operations, ", ")));
+    refuse(text, fmt::format("no algorithm \"{}\" for {}; there are {}", name, operation,
+                             fmt::join(names, ", ")));
 }
 
 // "4K" is 4096; nothing where it is no size.

@@ -27,7 +27,7 @@ struct Watch : std::enable_shared_from_this<Watch> {
     void turn() {
         if (engine == nullptr) return;
         const auto next = engine->background_turn();
-        if (!next) return;  // parked until summoned
+        if (!next) return;  // parked until summoned, or gone
         if (!waiting) {
             waiting = true;
             descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
@@ -55,7 +55,11 @@ struct Control::Impl {
     asio::executor_work_guard<asio::io_context::executor_type> guard{context.get_executor()};
     std::mutex mutex;
     std::map<Engine*, std::shared_ptr<Watch>> watches;
-    std::thread thread{[this] { context.run(); }};
+    std::thread thread;
+
+    [[nodiscard]] bool is_this_thread() const noexcept {
+        return std::this_thread::get_id() == thread.get_id();
+    }
 };
 
 std::shared_ptr<Control> Control::instance() {
@@ -70,12 +74,18 @@ std::shared_ptr<Control> Control::instance() {
     return control;
 }
 
-Control::Control() : impl_(std::make_unique<Impl>()) {}
+Control::Control() : impl_(std::make_shared<Impl>()) {
+    // The thread may be the one that ends the last world: it keeps what it runs on.
+    impl_->thread = std::thread([impl = impl_] { impl->context.run(); });
+}
 
 Control::~Control() {
     impl_->guard.reset();
     impl_->context.stop();
-    impl_->thread.join();
+    if (impl_->is_this_thread())
+        impl_->thread.detach();
+    else
+        impl_->thread.join();
 }
 
 void Control::attach(Engine& engine) {
@@ -91,11 +101,16 @@ void Control::detach(Engine& engine) {
         watch = std::move(found->second);
         impl_->watches.erase(found);
     }
-    std::promise<void> done;
-    asio::post(impl_->context, [&watch, &done] {
+    const auto forget = [&watch] {
         watch->engine = nullptr;
         watch->descriptor.close();
         watch->timer.cancel();
+    };
+    // A callback may end its world.
+    if (impl_->is_this_thread()) return forget();
+    std::promise<void> done;
+    asio::post(impl_->context, [&] {
+        forget();
         done.set_value();
     });
     done.get_future().wait();

@@ -69,6 +69,7 @@ Engine::Engine() : scratch_(std::make_unique<std::byte[]>(scratch_bytes)) {
 }
 
 Engine::~Engine() {
+    *gone_ = true;
     stop();
     ::close(doorbell_);
     ::close(epoll_);
@@ -299,21 +300,33 @@ void Engine::leave_to_background() {
 }
 
 std::optional<Engine::Clock::time_point> Engine::background_turn() {
-    for (;;) {
-        Turn turn(*this);
-        if (drivers_ > 0 || background_.empty()) {
-            parked_ = true;
-            return std::nullopt;
-        }
-        disarm();
-        poll_descriptors();
-        look_after(Clock::now());
-        if (poll() || arm()) continue;
-        if (background_.empty()) continue;
-        const auto longest = register_for_membarrier() ? Clock::duration(longest_sleep)
-                                                       : Clock::duration(blind_sleep);
-        return std::min(next_deadline(), Clock::now() + longest);
+    // What ends calls back at the end of a round, and that may end the world, and with it this.
+    const std::shared_ptr<const bool> gone = gone_;
+    std::optional<Clock::time_point> next;
+    for (bool busy = true; busy;) {
+        busy = background_round(next);
+        if (*gone) return std::nullopt;
     }
+    return next;
+}
+
+// Returns whether there may be more to do; else when, in `next`.
+bool Engine::background_round(std::optional<Clock::time_point>& next) {
+    Turn turn(*this);
+    if (drivers_ > 0 || background_.empty()) {
+        parked_ = true;
+        next = std::nullopt;
+        return false;
+    }
+    disarm();
+    poll_descriptors();
+    look_after(Clock::now());
+    if (poll() || arm()) return true;
+    if (background_.empty()) return true;
+    const auto longest =
+        register_for_membarrier() ? Clock::duration(longest_sleep) : Clock::duration(blind_sleep);
+    next = std::min(next_deadline(), Clock::now() + longest);
+    return false;
 }
 
 }  // namespace trireme

@@ -78,9 +78,10 @@ public:
     };
 
     /// `timeout` from now, or a hundred years: what is longer than a clock can count means never.
-    [[nodiscard]] static Clock::time_point after(Timeout timeout) noexcept {
+    [[nodiscard]] static Clock::time_point after(Timeout timeout,
+                                                 Clock::time_point now = Clock::now()) noexcept {
         constexpr Timeout never = std::chrono::hours(24 * 365 * 100);
-        return Clock::now() + (timeout < never ? timeout : never);
+        return now + (timeout < never ? timeout : never);
     }
 
     Engine();
@@ -151,6 +152,7 @@ private:
 
     bool poll();
     bool poll_descriptors();
+    bool background_round(std::optional<Clock::time_point>& next);
     void look_after(Clock::time_point now);
     [[nodiscard]] Clock::time_point next_deadline() noexcept;
     [[nodiscard]] bool arm();
@@ -162,6 +164,7 @@ private:
     void leave_to_background();
 
     const int born_ = fork_generation();
+    const std::shared_ptr<bool> gone_ = std::make_shared<bool>(false);
     std::mutex mutex_;
     ReadyQueue ready_;
     BlockPool blocks_;

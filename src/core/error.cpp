@@ -10,6 +10,7 @@ const char* name(ErrorCode code) noexcept {
         case ErrorCode::unsupported: return "unsupported";
         case ErrorCode::mismatch: return "mismatch";
         case ErrorCode::timeout: return "timeout";
+        case ErrorCode::deadlock: return "deadlock";
         case ErrorCode::peer_lost: return "peer_lost";
         case ErrorCode::aborted: return "aborted";
         case ErrorCode::rendezvous: return "rendezvous";

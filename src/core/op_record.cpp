@@ -1,10 +1,12 @@
 #include "core/op_record.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/op_info.h"
 
@@ -29,7 +31,7 @@ static_assert(op_kinds <= five_bits && dtype_count <= five_bits && reduce_op_kin
 enum Mode : std::uint8_t {
     plain,   // the count itself
     folded,  // a count that needs more bits
-    listed,  // a hash of all parts' counts
+    listed,  // a hash of all parts' counts, or of the calls that were joined
     free_,   // none: each message's length is compared
 };
 
@@ -56,6 +58,8 @@ bool differ(std::span<const Buffer> parts) noexcept {
 }
 
 std::uint64_t count_field(const OpRecord& record) noexcept {
+    if (record.joined != 0)
+        return std::uint64_t{listed} << mode_shift | (record.joined & count_mask);
     const Counts counts = info(record.kind).counts;
     if (counts == Counts::pairwise || (counts == Counts::equal_or_pairwise && record.uneven))
         return std::uint64_t{free_} << mode_shift;
@@ -79,6 +83,7 @@ OpRecord OpRecord::make(const Op& op, std::uint64_t sequence) noexcept {
                     .reduce = op.reduce.kind(),
                     .peer = op.peer,
                     .tag = op.tag,
+                    .joined = op.joined,
                     .sequence = sequence,
                     .file = op.site.file_name(),
                     .line = op.site.line()};
@@ -96,8 +101,13 @@ OpRecord OpRecord::make(const Op& op, std::uint64_t sequence) noexcept {
     } else if (row.counts == Counts::equal_or_pairwise) {
         record.uneven = op.in.size() > 1 || op.out.size() > 1;
     }
-    if (const UserReduce* user = op.reduce.user())
+    if (const UserReduce* user = op.reduce.user()) {
         user->name().copy(record.user.data(), record.user.size() - 1);
+        std::uint64_t hash = user->commutes() ? 0 : 1;
+        for (const char letter : user->name())
+            hash = mix(hash ^ static_cast<unsigned char>(letter));
+        record.user_key = static_cast<std::uint32_t>(hash);
+    }
     return record;
 }
 
@@ -116,6 +126,7 @@ std::string OpRecord::describe() const {
     else if (info(kind).point_to_point)
         text += fmt::format(" {} rank {}", kind == OpKind::send ? "to" : "from", peer);
     if (tag != 0) text += fmt::format(" tag {}", tag);
+    if (joined != 0) text += " of coalesced calls";
     return text + fmt::format(" ({})", site());
 }
 
@@ -124,15 +135,36 @@ std::uint64_t OpRecord::fingerprint() const noexcept {
     // The two sides of a message look the same.
     const OpKind shown = kind == OpKind::recv ? OpKind::send : kind;
     std::uint64_t root = row.has_root ? static_cast<std::uint64_t>(peer + 1) : 0;
-    if (row.reduces && reduce == ReduceOp::Kind::user) {
-        std::uint64_t hash = 0;
-        for (const char letter : user) hash = mix(hash ^ static_cast<unsigned char>(letter));
-        root ^= hash;
-    }
+    if (row.reduces) root ^= user_key;
     return static_cast<std::uint64_t>(shown) << kind_shift |
            static_cast<std::uint64_t>(dtype) << dtype_shift |
            (row.reduces ? static_cast<std::uint64_t>(reduce) + 1 : 0) << reduce_shift |
            (root & root_mask) << root_shift | count_field(*this);
+}
+
+std::string describe_difference(std::uint64_t one, std::uint64_t other) {
+    if (one >> kind_shift != other >> kind_shift) return {};
+    const auto differ = [&](std::uint64_t shift, std::uint64_t mask) {
+        return ((one >> shift ^ other >> shift) & mask) != 0;
+    };
+    const auto reduce = one >> reduce_shift & five_bits;
+    const bool by_user = reduce == static_cast<std::uint64_t>(ReduceOp::Kind::user) + 1;
+    std::vector<std::string_view> fields;
+    if (differ(dtype_shift, five_bits)) fields.emplace_back("the dtype");
+    if (differ(reduce_shift, five_bits))
+        fields.emplace_back("the reduce op");
+    else if (differ(root_shift, root_mask))
+        fields.emplace_back(by_user ? "the root or the user's op: its name, or whether it commutes"
+                                    : "the root");
+    const auto is_plain = [](std::uint64_t of) {
+        const auto mode = of >> mode_shift & 3;
+        return mode == plain || mode == folded;
+    };
+    if (differ(0, (1ULL << (mode_shift + 2)) - 1))
+        fields.emplace_back(is_plain(one) && is_plain(other)
+                                ? "the count"
+                                : "the counts of their parts or coalesced calls");
+    return fmt::format("{}", fmt::join(fields, " and "));
 }
 
 std::string describe_fingerprint(std::uint64_t fingerprint) {
@@ -147,7 +179,7 @@ std::string describe_fingerprint(std::uint64_t fingerprint) {
     const auto reduce_kind = static_cast<ReduceOp::Kind>(reduce == 0 ? 0 : reduce - 1);
     std::string count = fmt::to_string(fingerprint & count_mask);
     if (mode == folded) count = "2^30 or more";
-    if (mode == listed) count = "uneven parts";
+    if (mode == listed) count = row.counts == Counts::equal ? "coalesced calls" : "uneven parts";
     if (mode == free_) count = "...";
     std::string text{row.name};
     // A user's op hides the root.

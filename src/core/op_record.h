@@ -20,6 +20,8 @@ struct OpRecord {
     std::uint64_t count = 0;  ///< elements that this rank contributes or receives: see `make`
     std::uint32_t parts =
         0;  ///< what the list of all parts' counts is known by, where it is listed
+    std::uint32_t joined = 0;    ///< see `Op`
+    std::uint32_t user_key = 0;  ///< of a user's reduce op: its name and whether it commutes
     std::uint64_t sequence = 0;  ///< 0: not numbered yet
     const char* algorithm = "";  ///< the one that was chosen, once it was
     const char* file = "";
@@ -40,6 +42,10 @@ struct OpRecord {
     /// envelope and is compared at the receiving side before a byte of payload is stored.
     [[nodiscard]] std::uint64_t fingerprint() const noexcept;
 };
+
+/// In which fields two fingerprints of operations of one kind differ: "the counts"; empty where the
+/// kinds differ.
+[[nodiscard]] std::string describe_difference(std::uint64_t one, std::uint64_t other);
 
 /// What a peer's fingerprint says of its call: "broadcast float32[1024] root 2".
 [[nodiscard]] std::string describe_fingerprint(std::uint64_t fingerprint);

@@ -32,6 +32,9 @@ void Prepared::finish() noexcept {
 }
 
 void Prepared::start() {
+    if (!execution_)
+        throw Error(ErrorCode::invalid_argument,
+                    "a prepared operation that was moved from, or never made, was started");
     if (started_)
         throw Error(ErrorCode::invalid_argument,
                     "a prepared operation was started again before its last run was waited for");

@@ -1,5 +1,6 @@
 #include "group/bootstrap.h"
 
+#include <fmt/format.h>
 #include <sys/prctl.h>
 
 #include <utility>
@@ -35,12 +36,16 @@ std::shared_ptr<ShmInbox> make_inbox(const Context& context) {
     }
 }
 
-void connect_others(Context& context, const std::string& address, const BoardAddress& board,
+// What decides how operations run.
+std::string shared_settings(const WorldOptions& options) {
+    return fmt::format("TRIREME_ALGORITHM=\"{}\" TRIREME_REPRODUCIBLE={}", options.algorithm,
+                       options.reproducible ? 1 : 0);
+}
+
+void connect_others(Context& context, const std::string& address, Entry entry,
                     std::vector<Connection>& peers) {
     UniqueFd unix_listener;
     TcpListener tcp_listener;
-    Entry entry;
-    entry.board = board;
     if (context.inbox) {
         allow_peers_to_read();
         entry.unix_name = random_name();
@@ -52,6 +57,7 @@ void connect_others(Context& context, const std::string& address, const BoardAdd
     }
     publish(context, entry);
     gather(context);
+    check_settings(context);
     if (context.inbox) context.inbox->set_token(context.token);
     for (int peer = 0; peer < context.rank; ++peer) {
         peers[static_cast<std::size_t>(peer)] = connect_to(context, peer);
@@ -78,8 +84,11 @@ Connections connect_all(Store& store, int rank, int size, const WorldOptions& op
     try {
         context.inbox = make_inbox(context);
         if (size > 1) {
-            connect_others(context, options.address.empty() ? address : options.address, board,
-                           result.peers);
+            Entry entry;
+            entry.board = board;
+            entry.settings = shared_settings(options);
+            connect_others(context, options.address.empty() ? address : options.address,
+                           std::move(entry), result.peers);
         }
     } catch (const Error& error) {
         // At the deadline each rank has its own error, which says more than another's.

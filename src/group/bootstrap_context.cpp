@@ -71,8 +71,8 @@ std::vector<int> wait_for_all(const Context& context, const std::vector<std::str
 }  // namespace
 
 std::string Entry::text() const {
-    return fmt::format("{} {} {} {}", unix_name.empty() ? "-" : unix_name,
-                       tcp.host.empty() ? "-" : tcp.host, tcp.port, board.text());
+    return fmt::format("{} {} {} {} {}", unix_name.empty() ? "-" : unix_name,
+                       tcp.host.empty() ? "-" : tcp.host, tcp.port, board.text(), settings);
 }
 
 Entry Entry::parse(const std::string& text, int rank) {
@@ -87,6 +87,7 @@ Entry Entry::parse(const std::string& text, int rank) {
                     {rank});
     }
     entry.board = BoardAddress::parse(board);
+    std::getline(in >> std::ws, entry.settings);
     if (entry.unix_name == "-") entry.unix_name.clear();
     if (entry.tcp.host == "-") entry.tcp.host.clear();
     return entry;
@@ -171,6 +172,19 @@ void gather(Context& context) {
     for (int rank = 0; rank < context.size; ++rank) {
         const std::string& key = keys[static_cast<std::size_t>(rank)];
         context.entries.push_back(Entry::parse(context.store.get(key, slice), rank));
+    }
+}
+
+void check_settings(const Context& context) {
+    const std::string& own = context.entries[static_cast<std::size_t>(context.rank)].settings;
+    for (int rank = 0; rank < context.size; ++rank) {
+        const std::string& theirs = context.entries[static_cast<std::size_t>(rank)].settings;
+        if (theirs != own)
+            throw Error(ErrorCode::rendezvous,
+                        fmt::format("rank {} has {}, rank {} has {}; these settings must be the "
+                                    "same on all ranks",
+                                    context.rank, own, rank, theirs),
+                        {context.rank, rank});
     }
 }
 

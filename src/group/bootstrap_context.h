@@ -20,6 +20,7 @@ struct Entry {
     std::string unix_name;
     store::Endpoint tcp;
     BoardAddress board;
+    std::string settings;  ///< that must be the same on all ranks, as people write them
 
     [[nodiscard]] std::string text() const;
     /// Throws `Error(rendezvous)` where `text` is not what `text()` writes.
@@ -65,6 +66,9 @@ void publish(const Context& context, const Entry& entry);
 
 /// Waits for every rank's entry; throws, naming the ranks that are missing.
 void gather(Context& context);
+
+/// Throws where another rank's settings are not this one's.
+void check_settings(const Context& context);
 
 /// Random bytes in hexadecimal.
 [[nodiscard]] std::string random_name();

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -96,10 +98,48 @@ void keep_copy(Operand& operand) {
     operand.borrowed = false;
 }
 
+// Memory that a call uses.
+struct Range {
+    const std::byte* begin;
+    const std::byte* end;
+    const Op* call;
+    bool written;
+};
+
+// Of the ranges so far the one that reaches furthest, and that of another call.
+class Furthest {
+public:
+    void add(const Range& range) noexcept {
+        if (first_ == nullptr || further(range, *first_)) {
+            if (first_ != nullptr && first_->call != range.call) second_ = first_;
+            first_ = &range;
+        } else if (range.call != first_->call && (second_ == nullptr || further(range, *second_))) {
+            second_ = &range;
+        }
+    }
+    [[nodiscard]] const Range* met_by(const Range& range) const noexcept {
+        const Range* other = first_ != nullptr && first_->call == range.call ? second_ : first_;
+        const std::less<> before;
+        return other != nullptr && before(range.begin, other->end) ? other : nullptr;
+    }
+
+private:
+    static bool further(const Range& a, const Range& b) noexcept {
+        return std::less<>()(b.end, a.end);
+    }
+    const Range* first_ = nullptr;
+    const Range* second_ = nullptr;
+};
+
 }  // namespace
 
 void Coalescing::add(const Op& op, std::optional<Operand> in, bool in_lasts,
                      std::optional<Operand> out) {
+    if (op.peer == AnySource::rank)
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("{} in coalesce: it could not tell where the message came from; "
+                                "start it with recv_async",
+                                OpRecord::make(op, 0).describe()));
     if (in && !in_lasts) keep_copy(*in);
     calls_.push_back({op, std::move(in), std::move(out)});
 }
@@ -116,11 +156,54 @@ void Coalescing::check_alike(const GroupState& group) const {
         if (call.op.kind != first.kind || call.op.peer != first.peer ||
             (info(first.kind).reduces && call.op.reduce != first.reduce) ||
             dtype(call.op) != dtype(first))
+            throw Error(
+                ErrorCode::invalid_argument,
+                fmt::format(
+                    "coalesce on group \"{}\": {} and {} cannot become one "
+                    "operation; kind, dtype, reduce op with its factor, and root must be the same",
+                    group.name(), OpRecord::make(first, 0).describe(),
+                    OpRecord::make(call.op, 0).describe()));
+    }
+}
+
+std::uint32_t Coalescing::known_by() const noexcept {
+    std::uint64_t hash = calls_.size();
+    for (const Entry& call : calls_) {
+        constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
+        hash = (hash ^ OpRecord::make(call.op, 0).fingerprint()) * odd;
+        hash ^= hash >> 32;
+    }
+    return static_cast<std::uint32_t>(hash) | 1U;
+}
+
+// What one call writes, no other may read or write: they run at the same time. In the order in
+// which memory begins, a range meets one of another call where the furthest end so far lies beyond
+// its beginning; only of the furthest two calls one can be its own.
+void Coalescing::check_apart(const GroupState& group) const {
+    std::vector<Range> ranges;
+    for (const Entry& call : calls_) {
+        const OpInfo& row = info(call.op.kind);
+        const bool at_root = call.op.peer == group.rank();
+        for (const Buffer& in : call.op.in)
+            if ((at_root || !row.in_only_at_root) && in.count != 0)
+                ranges.push_back({in.data, in.data + in.bytes(), &call.op, false});
+        for (const Buffer& out : call.op.out)
+            if ((at_root || !row.out_only_at_root) && out.count != 0)
+                ranges.push_back({out.data, out.data + out.bytes(), &call.op, true});
+    }
+    std::ranges::sort(ranges, std::less<>(), &Range::begin);
+    Furthest any;
+    Furthest written;
+    for (const Range& range : ranges) {
+        const Range* met = (range.written ? any : written).met_by(range);
+        if (met != nullptr)
             throw Error(ErrorCode::invalid_argument,
-                        fmt::format("coalesce on group \"{}\": {} and {} cannot become one "
-                                    "operation; kind, dtype, reduce op and root must be the same",
-                                    group.name(), OpRecord::make(first, 0).describe(),
-                                    OpRecord::make(call.op, 0).describe()));
+                        fmt::format("coalesce on group \"{}\": {} and {} use the same memory, and "
+                                    "one of them writes to it; calls that become one must be apart",
+                                    group.name(), OpRecord::make(*met->call, 0).describe(),
+                                    OpRecord::make(*range.call, 0).describe()));
+        any.add(range);
+        if (range.written) written.add(range);
     }
 }
 
@@ -130,6 +213,7 @@ void Coalescing::run(GroupState& group, Timeout timeout) {
         take_operands(call.op, call.in ? &*call.in : nullptr, call.out ? &*call.out : nullptr);
     }
     check_alike(group);
+    check_apart(group);
     if (info(calls_.front().op.kind).point_to_point)
         run_messages(group, timeout);
     else
@@ -156,6 +240,8 @@ void Coalescing::run_collective(GroupState& group, Timeout timeout) {
     const bool in_parts = row.shape == Shape::scattered || row.shape == Shape::exchanged;
     const bool out_parts = row.shape == Shape::gathered || row.shape == Shape::exchanged;
     Op all = calls_.front().op;
+    // Ranks whose calls are others, or in another order, must not take them for the same.
+    if (calls_.size() > 1) all.joined = known_by();
     all.in_is_list = in_parts;
     all.out_is_list = out_parts;
     std::optional<Joined> in;
@@ -188,7 +274,7 @@ CoalescingScope::CoalescingScope(std::shared_ptr<GroupState> group, Timeout time
 CoalescingScope::~CoalescingScope() { close(); }
 
 void CoalescingScope::close() noexcept {
-    if (std::exchange(open_, false)) group_->close_scope();
+    if (std::exchange(open_, false)) group_->close_scope(*calls_);
 }
 
 void CoalescingScope::run() {

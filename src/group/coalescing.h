@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -28,6 +29,8 @@ private:
     };
 
     void check_alike(const GroupState& group) const;
+    void check_apart(const GroupState& group) const;
+    [[nodiscard]] std::uint32_t known_by() const noexcept;
     void run_messages(GroupState& group, Timeout timeout);
     void run_collective(GroupState& group, Timeout timeout);
 

@@ -33,6 +33,7 @@ const std::string no_name;
 Group::Group(std::shared_ptr<GroupState> state, Timeout timeout) noexcept
     : state_(std::move(state)), timeout_(timeout) {}
 
+bool Group::is_coalescing() const noexcept { return state_ && state_->scope() != nullptr; }
 bool Group::is_member() const noexcept { return state_ != nullptr; }
 int Group::rank() const noexcept { return state_ ? state_->rank() : -1; }
 int Group::size() const noexcept { return state_ ? state_->size() : 0; }
@@ -65,12 +66,13 @@ Group Group::subgroup(const std::vector<int>& group_ranks, GroupOptions options)
     return Group(own.world().make_group(chosen, std::move(options)));
 }
 
-Group Group::split(int color, int key, GroupOptions options) const {
+Group Group::split(int color, int key, GroupOptions options, Site site) const {
+    detail::refuse_in_coalesce(*this, "split");
     GroupState& own = member(state_);
     std::vector<int> colors(static_cast<std::size_t>(size()));
     std::vector<int> keys(colors.size());
-    all_gather(color, colors);
-    all_gather(key, keys);
+    all_gather(color, colors, site);
+    all_gather(key, keys, site);
     std::vector<int> chosen;
     for (int rank = 0; rank < size(); ++rank)
         if (colors[static_cast<std::size_t>(rank)] == color) chosen.push_back(rank);
@@ -103,6 +105,14 @@ void Group::refuse_argument(const Op& op, const Error& error) const {
                 fmt::format("{} on group \"{}\" ({}): {}", info(op.kind).name, name(),
                             OpRecord::make(op, 0).site(), error.what()),
                 error.ranks());
+}
+
+void detail::refuse_in_coalesce(const Group& group, const char* call) {
+    if (group.is_coalescing())
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("{} on group \"{}\" inside coalesce: it is several calls of which "
+                                "each needs what the one before has brought; call it outside",
+                                call, group.name()));
 }
 
 int Group::run_on(Op& op, Operand* in, bool in_lasts, Operand* out) const {

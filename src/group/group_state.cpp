@@ -62,11 +62,12 @@ const Algorithm& GroupState::select(const Op& op, const OpRecord& record) const 
                                     .in_rank_order = plan_.reproducible || !commutes});
 }
 
-Engine::Clock::time_point GroupState::deadline(const Op& op, Timeout timeout) const {
+Engine::Clock::time_point GroupState::deadline(const Op& op, Timeout timeout,
+                                               Engine::Clock::time_point now) const {
     if (op.timeout > Timeout{0}) timeout = op.timeout;
     if (timeout <= Timeout{0}) timeout = plan_.timeout;
     if (timeout <= Timeout{0}) timeout = world_->options().timeout;
-    return Engine::after(timeout);
+    return Engine::after(timeout, now);
 }
 
 void GroupState::refuse_after_fork() const {
@@ -90,24 +91,37 @@ void GroupState::refuse_what_backend_cannot(const Op& op) const {
                                 OpRecord::make(op, 0).describe(), name()));
 }
 
-bool GroupState::open_scope(Coalescing& calls) noexcept {
-    Coalescing* none = nullptr;
-    return scope_.compare_exchange_strong(none, &calls);
+bool GroupState::open_scope(Coalescing& calls) {
+    const std::lock_guard lock(scopes_mutex_);
+    if (std::ranges::any_of(scopes_, &Coalescing::is_mine)) return false;
+    scopes_.push_back(&calls);
+    has_scopes_.store(true, std::memory_order_relaxed);
+    return true;
+}
+
+void GroupState::close_scope(Coalescing& calls) noexcept {
+    const std::lock_guard lock(scopes_mutex_);
+    std::erase(scopes_, &calls);
+    has_scopes_.store(!scopes_.empty(), std::memory_order_relaxed);
 }
 
 Coalescing* GroupState::scope() const noexcept {
-    Coalescing* scope = scope_.load(std::memory_order_acquire);
-    return scope != nullptr && scope->is_mine() ? scope : nullptr;
+    // This thread's own scope it has opened itself.
+    if (!has_scopes_.load(std::memory_order_relaxed)) return nullptr;
+    const std::lock_guard lock(scopes_mutex_);
+    const auto mine = std::ranges::find_if(scopes_, &Coalescing::is_mine);
+    return mine != scopes_.end() ? *mine : nullptr;
 }
 
 // A blocking message to or from oneself has nobody to meet unless the other side is there.
 void GroupState::refuse_lonely(const Op& op) {
-    if (!info(op.kind).point_to_point || op.peer != rank() || backend() != nullptr) return;
+    const bool is_self = op.peer == rank() || (op.peer == AnySource::rank && size() == 1);
+    if (!info(op.kind).point_to_point || !is_self || backend() != nullptr) return;
     const Engine::Turn turn(engine());
     Link& self = *links_[static_cast<std::size_t>(rank())];
     while (self.poll()) engine().ready().run();  // what was sent may still be on its way
     const bool receives = op.kind == OpKind::recv;
-    const auto count = messages_.find({op.kind, op.peer, op.tag});
+    const auto count = messages_.find({op.kind, rank(), op.tag});
     const std::uint64_t sequence = count == messages_.end() ? 1 : count->second + 1;
     const Key key{plan_.stream, static_cast<std::uint32_t>(sequence), op.tag};
     const bool there = receives
@@ -126,7 +140,9 @@ int GroupState::run(const Op& op, Timeout timeout) {
     validate(op, *this);
     refuse_what_backend_cannot(op);
     refuse_lonely(op);
-    Operation operation(*this, op, deadline(op, timeout));
+    // Asked once: it is a good part of a short operation's time.
+    const auto now = Engine::Clock::now();
+    Operation operation(*this, op, now, deadline(op, timeout, now));
     engine().run(operation);
     if (operation.error()) std::rethrow_exception(operation.error());
     return operation.source();
@@ -135,8 +151,9 @@ int GroupState::run(const Op& op, Timeout timeout) {
 Work GroupState::start(const Op& op, std::optional<Operand> in, std::optional<Operand> out,
                        Timeout timeout) {
     refuse_after_fork();
+    const auto now = Engine::Clock::now();
     auto operation = std::make_shared<Operation>(shared_from_this(), op, std::move(in),
-                                                 std::move(out), deadline(op, timeout));
+                                                 std::move(out), now, deadline(op, timeout, now));
     validate(operation->op(), *this);
     refuse_what_backend_cannot(operation->op());
     engine().start(operation);
@@ -146,8 +163,10 @@ Work GroupState::start(const Op& op, std::optional<Operand> in, std::optional<Op
 std::shared_ptr<Execution> GroupState::prepare(const Op& op, std::optional<Operand> in,
                                                std::optional<Operand> out, Timeout timeout) {
     refuse_after_fork();
+    // Its time begins when it is started.
     auto operation = std::make_shared<Operation>(shared_from_this(), op, std::move(in),
-                                                 std::move(out), deadline(op, timeout), timeout);
+                                                 std::move(out), Engine::Clock::time_point(),
+                                                 Engine::Clock::time_point(), timeout);
     validate(operation->op(), *this);
     refuse_what_backend_cannot(operation->op());
     return operation;

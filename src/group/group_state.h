@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,9 +65,9 @@ public:
     [[nodiscard]] const Algorithm& select(const Op& op, const OpRecord& record) const;
     [[nodiscard]] Engine& engine() const noexcept;
 
-    /// Collects calls instead of running them; false where that happens already.
-    [[nodiscard]] bool open_scope(Coalescing& calls) noexcept;
-    void close_scope() noexcept { scope_ = nullptr; }
+    /// Collects this thread's calls instead of running them; false where that happens already.
+    [[nodiscard]] bool open_scope(Coalescing& calls);
+    void close_scope(Coalescing& calls) noexcept;
     /// Where this thread's blocking calls are to go instead of being run; null: nowhere.
     [[nodiscard]] Coalescing* scope() const noexcept;
 
@@ -96,7 +97,9 @@ public:
     void message_came(int peer, const Envelope& envelope);
 
     [[nodiscard]] std::vector<int> other_ranks() const;
-    [[nodiscard]] Engine::Clock::time_point deadline(const Op& op, Timeout timeout) const;
+    /// Of an operation that starts now.
+    [[nodiscard]] Engine::Clock::time_point deadline(const Op& op, Timeout timeout,
+                                                     Engine::Clock::time_point now) const;
     [[nodiscard]] bool failed() const noexcept { return failure_.has_value(); }
     [[nodiscard]] std::exception_ptr failure() const { return std::make_exception_ptr(*failure_); }
     void remove(Operation& operation) noexcept;
@@ -122,6 +125,9 @@ public:
 
     /// Adds to `waits` what this group waits for, and warns of what has waited too long.
     void look(Engine::Clock::time_point now, std::vector<board::Wait>& waits);
+
+    /// Fails the group if the operation of this number on the board is its own.
+    bool fail_in_circle(std::uint64_t shown_number, const Error& error);
 
     /// The number of its name on the board.
     [[nodiscard]] std::uint16_t shown_name() const noexcept { return shown_name_; }
@@ -149,6 +155,7 @@ private:
     void refuse_strangers(Operation& operation);
     [[nodiscard]] std::vector<int> awaited_ranks() const;
     [[nodiscard]] std::vector<int> awaited_ranks(const Operation& operation) const;
+    [[nodiscard]] std::vector<int> missing_ranks(const Operation& operation) const;
     void refuse_failed(const OpRecord& record) const;
     [[nodiscard]] std::uint32_t next_message(int peer, int tag) const;
     [[nodiscard]] int find_source(int tag);
@@ -157,7 +164,9 @@ private:
     void refuse_what_backend_cannot(const Op& op) const;
 
     std::shared_ptr<WorldState> world_;
-    std::atomic<Coalescing*> scope_{nullptr};
+    mutable std::mutex scopes_mutex_;
+    std::vector<Coalescing*> scopes_;  // one per thread
+    std::atomic<bool> has_scopes_{false};
     GroupPlan plan_;
     std::vector<Link*> links_;
     Place place_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "group/group_state.h"
@@ -19,6 +20,8 @@ namespace {
 // A wait as short as that is nobody's business.
 constexpr std::chrono::milliseconds worth_showing{100};
 constexpr std::size_t most_described = 8;
+// One that will end so soon by itself was perhaps meant to: its ranks are in no deadlock.
+constexpr std::chrono::seconds soon{5};
 
 }  // namespace
 
@@ -63,13 +66,14 @@ Error GroupState::mismatch(const OpRecord& own, int peer, const Envelope& theirs
                             "dtype and count of a send and its recv must be equal",
                             own.sequence, name(), peer, their_call, world_rank(), own.describe()),
                 {peer, world_rank()}};
-    return {
-        ErrorCode::mismatch,
-        fmt::format("{} #{} on group \"{}\": rank {} called {}, rank {} called {}; all ranks of a "
-                    "group must make the same calls in the same order",
-                    info(own.kind).name, own.sequence, name(), peer, their_call, world_rank(),
-                    own.describe()),
-        {peer, world_rank()}};
+    const std::string fields = describe_difference(own.fingerprint(), theirs.fingerprint);
+    return {ErrorCode::mismatch,
+            fmt::format(
+                "{} #{} on group \"{}\": rank {} called {}, rank {} called {}; all ranks of a "
+                "group must make the same calls in the same order{}",
+                info(own.kind).name, own.sequence, name(), peer, their_call, world_rank(),
+                own.describe(), fields.empty() ? "" : fmt::format("; these differ in {}", fields)),
+            {peer, world_rank()}};
 }
 
 // The world ranks that an operation under way needs something of.
@@ -81,24 +85,37 @@ std::vector<int> GroupState::awaited_ranks(const Operation& operation) const {
     return awaited_ranks();
 }
 
+// Those that have not made the call that would let it go on, as far as can be seen.
+std::vector<int> GroupState::missing_ranks(const Operation& operation) const {
+    const OpRecord& record = operation.record();
+    Lookout& lookout = world_->lookout();
+    if (backend() != nullptr) return {};
+    if (!info(record.kind).point_to_point)
+        return lookout.missing(other_ranks(), stream(), record.sequence);
+    const OpKind other_side = record.kind == OpKind::send ? OpKind::recv : OpKind::send;
+    std::vector<int> missing = awaited_ranks(operation);
+    std::erase_if(missing, [&](int peer) {
+        return lookout.has_other_side(peer, stream(), other_side, rank(), record.tag);
+    });
+    return missing;
+}
+
 GroupState::Complaint GroupState::complain(const Operation& operation,
                                            Engine::Clock::time_point now) const {
     const OpRecord& record = operation.record();
-    const std::vector<int> awaited = awaited_ranks(operation);
     const bool collective = !info(record.kind).point_to_point;
     Complaint complaint;
     // Of a tree a rank knows its neighbours only; who has not come at all, their boards show.
-    if (collective && backend() == nullptr)
-        complaint.ranks = world_->lookout().missing(other_ranks(), stream(), record.sequence,
-                                                    operation.started());
-    if (complaint.ranks.empty()) complaint.ranks = awaited;
+    complaint.ranks = missing_ranks(operation);
+    if (complaint.ranks.empty()) complaint.ranks = awaited_ranks(operation);
     const bool alone = complaint.ranks.size() == 1;
-    complaint.text = fmt::format("{} on group \"{}\": rank {} waited {:.1f} s for {} {}",
+    complaint.text = fmt::format("{} on group \"{}\": rank {} waited {:.1f} s for {}{}",
                                  record.describe(), name(), world_rank(),
                                  std::chrono::duration<double>(now - operation.started()).count(),
-                                 complaint.ranks.empty() ? "its backend"
-                                 : alone                 ? "rank"
-                                                         : "ranks",
+                                 alone                      ? "rank "
+                                 : !complaint.ranks.empty() ? "ranks "
+                                 : backend() != nullptr     ? "its backend"
+                                                            : "itself",
                                  fmt::join(complaint.ranks, ", "));
     if (*record.algorithm != '\0')
         complaint.text += fmt::format(" (algorithm {})", record.algorithm);
@@ -113,14 +130,35 @@ GroupState::Complaint GroupState::complain(const Operation& operation,
 void GroupState::look(Engine::Clock::time_point now, std::vector<board::Wait>& waits) {
     const Timeout patience =
         plan_.patience > Timeout{0} ? plan_.patience : world_->options().patience;
+    bool warned = false;
     for (Operation* operation : under_way_) {
         const auto waited = now - operation->started();
         if (waited < worth_showing) continue;
+        // Of many that are started the first says what there is to say.
+        if (waited >= patience && operation->lose_patience() && !std::exchange(warned, true))
+            warn(complain(*operation, now).text);
+        if (waits.size() >= board::most_waits) continue;
         const bool any = operation->record().peer == AnySource::rank;
-        for (const int rank : awaited_ranks(*operation))
-            waits.push_back({.number = operation->shown_number(), .rank = rank, .any = any});
-        if (waited >= patience && operation->lose_patience()) warn(complain(*operation, now).text);
+        // A thread that only started it may still make other calls.
+        std::vector<int> ranks =
+            operation->is_blocking() ? missing_ranks(*operation) : std::vector<int>();
+        std::uint32_t how = any ? board::wait_for_any : 0;
+        // Any source that is there is enough.
+        if (ranks.empty() || (any && ranks.size() != awaited_ranks(*operation).size())) {
+            ranks = awaited_ranks(*operation);
+            how |= board::wait_may_end;
+        }
+        if (operation->deadline() - now < soon) how |= board::wait_may_end;
+        for (const int rank : ranks)
+            waits.push_back({.number = operation->shown_number(), .rank = rank, .how = how});
     }
+}
+
+bool GroupState::fail_in_circle(std::uint64_t shown_number, const Error& error) {
+    const auto stuck = std::ranges::find(under_way_, shown_number, &Operation::shown_number);
+    if (stuck == under_way_.end()) return false;
+    fail(error, true);
+    return true;
 }
 
 }  // namespace trireme

@@ -103,6 +103,7 @@ std::string_view open(const ObjectBytes& bytes, const std::string& type, const G
 }
 
 void broadcast_bytes(const Group& group, ObjectBytes& bytes, Root root, Site site) {
+    refuse_in_coalesce(group, "broadcast_object");
     std::uint64_t length = bytes.size();
     group.broadcast(length, root, site);
     bytes.resize(believable(length, group, root.rank));
@@ -110,6 +111,7 @@ void broadcast_bytes(const Group& group, ObjectBytes& bytes, Root root, Site sit
 }
 
 std::vector<ObjectBytes> all_gather_bytes(const Group& group, const ObjectBytes& bytes, Site site) {
+    refuse_in_coalesce(group, "all_gather_object");
     std::vector<std::uint64_t> lengths(static_cast<std::size_t>(group.size()));
     group.all_gather(std::uint64_t{bytes.size()}, lengths, site);
     std::vector<ObjectBytes> all = sized(believable(lengths, group));
@@ -119,6 +121,7 @@ std::vector<ObjectBytes> all_gather_bytes(const Group& group, const ObjectBytes&
 
 std::vector<ObjectBytes> gather_bytes(const Group& group, const ObjectBytes& bytes, Root root,
                                       Site site) {
+    refuse_in_coalesce(group, "gather_object");
     const bool is_root = group.rank() == root.rank;
     std::vector<std::uint64_t> lengths(is_root ? static_cast<std::size_t>(group.size()) : 0);
     group.gather(std::uint64_t{bytes.size()}, lengths, root, site);
@@ -129,6 +132,12 @@ std::vector<ObjectBytes> gather_bytes(const Group& group, const ObjectBytes& byt
 
 ObjectBytes scatter_bytes(const Group& group, const std::vector<ObjectBytes>& bytes, Root root,
                           Site site) {
+    refuse_in_coalesce(group, "scatter_object");
+    if (group.rank() == root.rank && bytes.size() != static_cast<std::size_t>(group.size()))
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("scatter_object on group \"{}\": {} values for {} ranks; give one "
+                                "for each",
+                                group.name(), bytes.size(), group.size()));
     std::vector<std::uint64_t> lengths;
     for (const ObjectBytes& one : bytes) lengths.push_back(one.size());
     std::uint64_t length = 0;
@@ -139,12 +148,14 @@ ObjectBytes scatter_bytes(const Group& group, const std::vector<ObjectBytes>& by
 }
 
 void send_bytes(const Group& group, const ObjectBytes& bytes, Peer peer, Tag tag, Site site) {
+    refuse_in_coalesce(group, "send_object");
     const std::uint64_t length = bytes.size();
     group.send(length, peer, tag, site);
     group.send(bytes, peer, tag, site);
 }
 
 ObjectBytes recv_bytes(const Group& group, int& source, Tag tag, Site site) {
+    refuse_in_coalesce(group, "recv_object");
     std::uint64_t length = 0;
     if (source == AnySource::rank)
         source = group.recv(length, any_source, tag, site);

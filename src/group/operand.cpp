@@ -3,9 +3,21 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "trireme/error.h"
 
 namespace trireme::detail {
+
+namespace {
+
+// A negative one is huge by now.
+std::vector<std::int64_t> as_written(std::span<const std::size_t> counts) {
+    return {counts.begin(), counts.end()};
+}
+
+}  // namespace
 
 Operand cut(Operand whole, std::span<const std::size_t> counts) {
     if (whole.is_list)
@@ -20,7 +32,7 @@ Operand cut(Operand whole, std::span<const std::size_t> counts) {
     if (!fits || used != count)
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("split: counts [{}] must make up {} elements exactly",
-                                fmt::join(counts, ", "), count));
+                                fmt::join(as_written(counts), ", "), count));
     whole.is_list = true;
     whole.blocks.reserve(counts.size());
     std::size_t offset = 0;

@@ -11,12 +11,17 @@
 
 namespace trireme {
 
-Operation::Operation(GroupState& group, const Op& op, Engine::Clock::time_point deadline)
-    : Execution(group.engine(), deadline), group_(group), op_(op), asked_peer_(op.peer) {}
+Operation::Operation(GroupState& group, const Op& op, Engine::Clock::time_point now,
+                     Engine::Clock::time_point deadline)
+    : Execution(group.engine(), deadline),
+      group_(group),
+      op_(op),
+      asked_peer_(op.peer),
+      started_(now) {}
 
 Operation::Operation(std::shared_ptr<GroupState> group, const Op& op, std::optional<Operand> in,
-                     std::optional<Operand> out, Engine::Clock::time_point deadline,
-                     Timeout timeout)
+                     std::optional<Operand> out, Engine::Clock::time_point now,
+                     Engine::Clock::time_point deadline, Timeout timeout)
     : Execution(group->engine(), deadline),
       kept_group_(std::move(group)),
       group_(*kept_group_),
@@ -24,7 +29,8 @@ Operation::Operation(std::shared_ptr<GroupState> group, const Op& op, std::optio
       op_(op),
       asked_peer_(op.peer),
       in_(std::move(in)),
-      out_(std::move(out)) {
+      out_(std::move(out)),
+      started_(now) {
     take_operands(op_, in_ ? &*in_ : nullptr, out_ ? &*out_ : nullptr);
 }
 
@@ -36,7 +42,6 @@ void Operation::begin() {
         algorithm_ = &group_.select(op_, record_);
     // A literal of the table.
     record_.algorithm = algorithm_ != nullptr ? algorithm_->name.data() : "backend";
-    started_ = Engine::Clock::now();
     complained_ = false;
     group_.admit(*this);
 }
@@ -67,7 +72,8 @@ void Operation::restart() {
     if (out_ && out_->keeper) out_->keeper->refresh();
     {
         const Engine::Turn turn(engine());
-        rewind(group_.deadline(op_, timeout_));
+        started_ = Engine::Clock::now();
+        rewind(group_.deadline(op_, timeout_, started_));
     }
     engine().start(shared_from_this());
 }
@@ -79,7 +85,7 @@ void Operation::expire() {
 
 void Operation::show() {
     shown_ = group_.world().recorder().begin(record_, group_.stream(), group_.shown_name(),
-                                             kept_group_ == nullptr, started_);
+                                             is_blocking(), started_);
 }
 
 void Operation::show_end(bool well) noexcept {

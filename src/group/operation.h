@@ -17,11 +17,12 @@ class Operation final : public Execution,
                         public std::enable_shared_from_this<Operation> {
 public:
     /// A blocking one: what `op` points to outlasts it.
-    Operation(GroupState& group, const Op& op, Engine::Clock::time_point deadline);
+    Operation(GroupState& group, const Op& op, Engine::Clock::time_point now,
+              Engine::Clock::time_point deadline);
     /// A started one: keeps its operands, and the group.
     Operation(std::shared_ptr<GroupState> group, const Op& op, std::optional<Operand> in,
-              std::optional<Operand> out, Engine::Clock::time_point deadline,
-              Timeout timeout = Timeout{0});
+              std::optional<Operand> out, Engine::Clock::time_point now,
+              Engine::Clock::time_point deadline, Timeout timeout = Timeout{0});
 
     void begin() override;
     /// Under the engine's mutex: runs the algorithm. The group calls it, at once or when its turn
@@ -43,6 +44,8 @@ public:
     /// Shows it on the board of this rank: that it has begun, under the number it has got.
     void show();
     void show_end(bool well) noexcept;
+    /// Whether the thread that called it waits in it.
+    [[nodiscard]] bool is_blocking() const noexcept { return kept_group_ == nullptr; }
     [[nodiscard]] std::uint64_t shown_number() const noexcept { return shown_; }
     [[nodiscard]] Engine::Clock::time_point started() const noexcept { return started_; }
     /// True once: that it waits too long is said once only.
@@ -64,7 +67,7 @@ private:
     std::optional<Operand> out_;
     OpRecord record_;
     const Algorithm* algorithm_ = nullptr;
-    Engine::Clock::time_point started_{};
+    Engine::Clock::time_point started_;
     std::uint64_t shown_ = 0;
     bool complained_ = false;
     std::shared_ptr<Operation*> submitted_;  // to a backend; null inside once it has ended

@@ -207,6 +207,7 @@ void WorldState::look(std::chrono::steady_clock::time_point now) {
     for (const auto& [stream, group] : groups_) group->look(now, waits);
     if (!waits.empty() || shows_waits_) recorder_.show_waits(waits, now);
     shows_waits_ = !waits.empty();
+    if (shows_waits_) look_for_circle();
 }
 
 void WorldState::enter(GroupState& group) {

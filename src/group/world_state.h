@@ -5,7 +5,9 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "algorithm/select.h"
@@ -64,6 +66,9 @@ public:
 
 private:
     void look(std::chrono::steady_clock::time_point now) override;
+    void look_for_circle();
+    [[nodiscard]] bool join_circle(const Stand& own);
+    void leave_circle(std::span<const board::Circle::Member> circle, std::string_view text);
     [[nodiscard]] std::uint32_t agree_on_stream(const std::vector<int>& ranks);
     /// Throws where there is none of this name.
     [[nodiscard]] const BackendFactory& factory(const std::string& backend) const;
@@ -81,6 +86,8 @@ private:
     Recorder recorder_;
     std::optional<Lookout> lookout_;  // set in the constructor
     bool shows_waits_ = false;
+    std::vector<board::Circle::Member> circle_;  // found at the last look
+    std::uint64_t suspected_ = 0;                // this rank's call, once it was said
     std::shared_ptr<ShmInbox> inbox_;
     std::vector<std::unique_ptr<Link>> links_;  // by world rank
     std::map<std::uint32_t, GroupState*> groups_;

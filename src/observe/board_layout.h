@@ -88,22 +88,41 @@ struct Entry {
     std::uint8_t dtype = 0;
     std::uint8_t reduce = 0;
     std::uint8_t uneven = 0;
+    std::uint8_t joined = 0;
     std::uint8_t blocking = 0;  ///< the thread that called waits in it
-    std::array<char, 25> user{};
+    std::array<char, 24> user{};
     std::int64_t ended = 0;  ///< 0 while it is under way; negative where it has failed
 };
+
+/// How an operation waits: one of the ranks is enough; it may end though no rank makes a call.
+inline constexpr std::uint32_t wait_for_any = 1;
+inline constexpr std::uint32_t wait_may_end = 2;
 
 /// That the operation of this number needs something of this world rank to go on.
 struct Wait {
     std::uint64_t number = 0;
     std::int32_t rank = -1;
-    std::uint32_t any = 0;  ///< one of these ranks is enough
+    std::uint32_t how = 0;  ///< of the above, or 0
 };
 
 struct Waits {
     std::uint64_t count = 0;
     std::int64_t since = 0;  ///< when this was found
     std::array<Wait, most_waits> waits{};
+};
+
+/// A circle of ranks that wait for one another, each in the operation of that number of its own:
+/// this rank has found it, and gives up. The others of the circle cannot see it any more.
+struct Circle {
+    static constexpr std::size_t most = 64;
+    struct Member {
+        std::int64_t rank = -1;
+        std::uint64_t number = 0;  ///< of the operation, as this rank counts
+        [[nodiscard]] bool operator==(const Member&) const = default;
+    };
+    std::uint64_t count = 0;
+    std::array<Member, most> members{};
+    std::array<char, 4096> text{};  ///< ends with a 0
 };
 
 struct alignas(shm::apart) Slot {
@@ -116,9 +135,14 @@ struct Board {
     std::int32_t rank = -1;
     std::int32_t pid = 0;
     shm::Token token{};
-    std::atomic<std::uint64_t> begun;  ///< how many operations have begun
-    std::atomic<std::uint32_t> names;  ///< how many are in use
+    std::atomic<std::uint64_t> begun;         ///< how many operations have begun
+    std::atomic<std::uint32_t> names;         ///< how many are in use
+    std::atomic<std::uint32_t> many_threads;  ///< not 0: more than one makes blocking calls
+    /// The last collective that began on a group's stream, at the place `stream % size`: stream in
+    /// the upper half, its number in the lower.
+    std::array<std::atomic<std::uint64_t>, 256> progress;
     Shown<Waits> waits;
+    Shown<Circle> circle;
     alignas(shm::apart) std::array<Slot, slots> ring;
     std::array<std::array<char, name_bytes>, most_names> name;  ///< each ends with a 0
 };

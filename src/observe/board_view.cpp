@@ -24,6 +24,10 @@ std::chrono::steady_clock::time_point time_of(std::int64_t nanoseconds) noexcept
 
 }  // namespace
 
+bool Sighting::is_collective(std::uint32_t of_stream, std::uint64_t number_there) const {
+    return !info(kind).point_to_point && stream == of_stream && sequence == number_there;
+}
+
 std::optional<BoardView> BoardView::open(const BoardAddress& address, int rank,
                                          const shm::Token& token) {
     if (address.pid <= 0 || address.descriptor < 0) return std::nullopt;
@@ -57,8 +61,7 @@ std::optional<Sighting> BoardView::sighting(std::uint64_t number) const {
     if (!board().ring[number % board::slots].entry.read(entry) || entry.number != number ||
         entry.kind >= op_kinds || entry.dtype >= dtype_count || entry.reduce >= reduce_op_kinds)
         return std::nullopt;
-    std::array<char, 24> user{};
-    std::copy_n(entry.user.begin(), user.size() - 1, user.begin());
+    entry.user.back() = '\0';
     const std::string file = name(entry.file);
     const OpRecord record{.kind = static_cast<OpKind>(entry.kind),
                           .dtype = static_cast<Dtype>(entry.dtype),
@@ -67,16 +70,19 @@ std::optional<Sighting> BoardView::sighting(std::uint64_t number) const {
                           .peer = entry.peer,
                           .tag = entry.tag,
                           .count = entry.count,
+                          .joined = entry.joined,
                           .sequence = entry.sequence,
                           .file = file.c_str(),
                           .line = entry.line,
-                          .user = user};
-    return Sighting{.call = record.describe(),
+                          .user = entry.user};
+    return Sighting{.kind = record.kind,
+                    .peer = entry.peer,
+                    .tag = entry.tag,
+                    .call = record.describe(),
                     .group = name(entry.group),
                     .stream = entry.stream,
                     .sequence = entry.sequence,
                     .number = number,
-                    .collective = !info(record.kind).point_to_point,
                     .under_way = entry.ended == 0,
                     .blocking = entry.blocking != 0,
                     .begun = time_of(entry.begun),
@@ -106,18 +112,25 @@ std::optional<Sighting> BoardView::last() const {
 }
 
 std::optional<Sighting> BoardView::find(std::uint32_t stream, std::uint64_t sequence) const {
-    std::vector<Sighting> found = collect(1, [&](const Sighting& one) {
-        return one.collective && one.stream == stream && one.sequence == sequence;
-    });
+    std::vector<Sighting> found =
+        collect(1, [&](const Sighting& one) { return one.is_collective(stream, sequence); });
     return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
-bool BoardView::remembers(std::chrono::steady_clock::time_point time) const {
-    const std::uint64_t newest = board().begun.load(std::memory_order_acquire);
-    if (newest < board::slots) return true;
-    // The oldest may be overwritten at this moment.
-    const std::optional<Sighting> oldest = sighting(newest - board::slots + 2);
-    return oldest && oldest->begun < time;
+bool BoardView::has_reached(std::uint32_t stream, std::uint64_t sequence) const {
+    const auto& progress = board().progress;
+    const std::uint64_t last = progress[stream % progress.size()].load(std::memory_order_acquire);
+    // Numbers may have wrapped around; that of another stream says nothing of this one.
+    if (last >> 32 == stream) return static_cast<std::int32_t>(last - sequence) >= 0;
+    return last != 0 && find(stream, sequence);
+}
+
+board::Circle BoardView::circle() const noexcept {
+    board::Circle circle;
+    if (!board().circle.read(circle)) return {};
+    circle.count = std::min<std::uint64_t>(circle.count, board::Circle::most);
+    circle.text.back() = '\0';
+    return circle;
 }
 
 board::Waits BoardView::waits() const noexcept {

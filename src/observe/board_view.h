@@ -9,21 +9,26 @@
 #include "link/shm/inbox.h"
 #include "observe/board_layout.h"
 #include "observe/recorder.h"
+#include "trireme/op.h"
 
 namespace trireme {
 
 /// What a rank did or does, as its board shows it.
 struct Sighting {
+    OpKind kind = OpKind::barrier;
+    int peer = -1;
+    int tag = 0;
     std::string call;  ///< "all_reduce #42 float32[1024] sum (train.cpp:88)"
     std::string group;
     std::uint32_t stream = 0;
     std::uint64_t sequence = 0;
     std::uint64_t number = 0;
-    bool collective = false;
     bool under_way = false;
     bool blocking = false;
     std::chrono::steady_clock::time_point begun;
     std::chrono::steady_clock::time_point ended;
+
+    [[nodiscard]] bool is_collective(std::uint32_t of_stream, std::uint64_t number_there) const;
 };
 
 /// The board of a rank of this host, for reading. Nothing in it is believed further than it can do
@@ -41,9 +46,13 @@ public:
     [[nodiscard]] std::optional<Sighting> last() const;
     /// A collective.
     [[nodiscard]] std::optional<Sighting> find(std::uint32_t stream, std::uint64_t sequence) const;
-    /// Whether all that began since `time` is still there.
-    [[nodiscard]] bool remembers(std::chrono::steady_clock::time_point time) const;
+    /// Whether the collective of this number on a stream, or a later one, has begun.
+    [[nodiscard]] bool has_reached(std::uint32_t stream, std::uint64_t sequence) const;
+    [[nodiscard]] bool has_many_threads() const noexcept {
+        return board().many_threads.load(std::memory_order_acquire) != 0;
+    }
     [[nodiscard]] board::Waits waits() const noexcept;
+    [[nodiscard]] board::Circle circle() const noexcept;
     [[nodiscard]] int pid() const noexcept { return board().pid; }
 
 private:

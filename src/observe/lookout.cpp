@@ -39,7 +39,7 @@ std::string awaited_by(const BoardView& board, std::uint64_t number) {
     for (std::size_t i = 0; i < waits.count; ++i) {
         if (waits.waits[i].number != number) continue;
         ranks.push_back(waits.waits[i].rank);
-        any = any || waits.waits[i].any != 0;
+        any = any || (waits.waits[i].how & board::wait_for_any) != 0;
     }
     if (ranks.empty()) return {};
     return fmt::format(" and waits for {} {}",
@@ -72,7 +72,7 @@ std::string Lookout::whereabouts(int rank, std::uint32_t stream, std::uint64_t s
             : "";
     const std::vector<Sighting> all = board->under_way();
     const auto same = std::ranges::find_if(all, [&](const Sighting& one) {
-        return sequence != 0 && one.collective && one.stream == stream && one.sequence == sequence;
+        return sequence != 0 && one.is_collective(stream, sequence);
     });
     if (same != all.end())
         return stopped + fmt::format("is in the same call for {}{}", in_seconds(now - same->begun),
@@ -89,14 +89,53 @@ std::string Lookout::whereabouts(int rank, std::uint32_t stream, std::uint64_t s
 }
 
 std::vector<int> Lookout::missing(const std::vector<int>& ranks, std::uint32_t stream,
-                                  std::uint64_t sequence, Clock::time_point started) {
+                                  std::uint64_t sequence) {
     std::vector<int> missing;
     for (const int rank : ranks) {
         const BoardView* const board = this->board(rank);
-        if (board != nullptr && board->remembers(started) && !board->find(stream, sequence))
-            missing.push_back(rank);
+        if (board != nullptr && !board->has_reached(stream, sequence)) missing.push_back(rank);
     }
     return missing;
+}
+
+bool Lookout::has_other_side(int rank, std::uint32_t stream, OpKind kind, int peer, int tag) {
+    const BoardView* const board = this->board(rank);
+    if (board == nullptr) return false;
+    return std::ranges::any_of(board->under_way(), [&](const Sighting& one) {
+        return one.stream == stream && one.kind == kind && one.tag == tag &&
+               (one.peer == peer || one.peer == AnySource::rank);
+    });
+}
+
+std::optional<Stand> Lookout::stand(int rank) {
+    const BoardView* const board = this->board(rank);
+    if (board == nullptr) return std::nullopt;
+    std::vector<Sighting> all = board->under_way();
+    std::erase_if(all, [](const Sighting& one) { return !one.blocking; });
+    if (all.empty()) return std::nullopt;
+    const Sighting& one = main_one(all);
+    Stand stand{.number = one.number,
+                .call = one.call,
+                .group = one.group,
+                .certain = !board->has_many_threads()};
+    const board::Waits waits = board->waits();
+    for (std::size_t i = 0; i < waits.count; ++i) {
+        const board::Wait& wait = waits.waits[i];
+        if (wait.number != one.number) continue;
+        if ((wait.how & board::wait_may_end) != 0) return std::nullopt;
+        stand.needs.push_back(wait.rank);
+        stand.any = stand.any || (wait.how & board::wait_for_any) != 0;
+    }
+    return stand.needs.empty() ? std::nullopt : std::optional(std::move(stand));
+}
+
+std::optional<board::Circle> Lookout::circle_with(int rank, const board::Circle::Member& member) {
+    const BoardView* const board = this->board(rank);
+    if (board == nullptr) return std::nullopt;
+    const board::Circle circle = board->circle();
+    const auto end = circle.members.begin() + static_cast<std::ptrdiff_t>(circle.count);
+    return std::find(circle.members.begin(), end, member) != end ? std::optional(circle)
+                                                                 : std::nullopt;
 }
 
 std::optional<std::string> Lookout::call_of(int rank, std::uint32_t stream,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "observe/board_view.h"
+#include "observe/circle.h"
 
 namespace trireme {
 
@@ -27,13 +28,24 @@ public:
                                           Clock::time_point now);
 
     /// Those of `ranks` whose boards show that they have not called the collective of this number.
-    /// `started`: what happened before does not matter.
     [[nodiscard]] std::vector<int> missing(const std::vector<int>& ranks, std::uint32_t stream,
-                                           std::uint64_t sequence, Clock::time_point started);
+                                           std::uint64_t sequence);
+
+    /// Whether `rank` has begun the other side of a message: `kind`, with `peer` of the group.
+    [[nodiscard]] bool has_other_side(int rank, std::uint32_t stream, OpKind kind, int peer,
+                                      int tag);
+
+    /// Where `rank` stands, as its board shows it; nothing where it does not wait for others'
+    /// calls.
+    [[nodiscard]] std::optional<Stand> stand(int rank);
 
     /// As what `rank` called the collective of this number; nothing where that is not known.
     [[nodiscard]] std::optional<std::string> call_of(int rank, std::uint32_t stream,
                                                      std::uint64_t sequence);
+
+    /// The circle that `rank` has found, and left, if `member` was one of it.
+    [[nodiscard]] std::optional<board::Circle> circle_with(int rank,
+                                                           const board::Circle::Member& member);
 
 private:
     [[nodiscard]] const BoardView* board(int rank);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/op_info.h"
 #include "trireme/error.h"
 
 namespace trireme {
@@ -81,7 +82,7 @@ std::uint16_t Recorder::number_of_literal(const char* text) {
 std::uint64_t Recorder::begin(const OpRecord& record, std::uint32_t stream, std::uint16_t group,
                               bool blocking, Clock::time_point now) {
     const std::uint64_t number = board().begun.load(std::memory_order_relaxed) + 1;
-    board::Entry entry{
+    board().ring[number % board::slots].entry.write({
         .number = number,
         .begun = nanoseconds(now),
         .sequence = record.sequence,
@@ -97,11 +98,22 @@ std::uint64_t Recorder::begin(const OpRecord& record, std::uint32_t stream, std:
         .dtype = static_cast<std::uint8_t>(record.dtype),
         .reduce = static_cast<std::uint8_t>(record.reduce),
         .uneven = static_cast<std::uint8_t>(record.uneven),
+        .joined = static_cast<std::uint8_t>(record.joined != 0),
         .blocking = static_cast<std::uint8_t>(blocking),
-    };
-    std::ranges::copy(record.user, entry.user.begin());
-    board().ring[number % board::slots].entry.write(entry);
+        .user = record.user,
+    });
     board().begun.store(number, std::memory_order_release);
+    if (!info(record.kind).point_to_point) {
+        auto& progress = board().progress;
+        progress[stream % progress.size()].store(
+            std::uint64_t{stream} << 32 | (record.sequence & 0xffffffff),
+            std::memory_order_release);
+    }
+    if (blocking) {
+        thread_local const char here = 0;  // its address is the thread's
+        if (thread_ == nullptr) thread_ = &here;
+        if (thread_ != &here) board().many_threads.store(1, std::memory_order_release);
+    }
     return number;
 }
 
@@ -110,6 +122,14 @@ void Recorder::end(std::uint64_t number, bool well, Clock::time_point now) noexc
     if (board().begun.load(std::memory_order_relaxed) - number >= board::slots) return;
     const std::int64_t time = nanoseconds(now);
     board().ring[number % board::slots].entry.write_last(well ? time : -time);
+}
+
+void Recorder::show_circle(std::span<const board::Circle::Member> members,
+                           std::string_view text) noexcept {
+    board::Circle shown{.count = std::min(members.size(), board::Circle::most)};
+    std::copy_n(members.begin(), shown.count, shown.members.begin());
+    text.copy(shown.text.data(), shown.text.size() - 1);
+    board().circle.write(shown);
 }
 
 void Recorder::show_waits(std::span<const board::Wait> waits, Clock::time_point now) noexcept {

@@ -52,6 +52,10 @@ public:
     /// What operations wait for, as far as there is room.
     void show_waits(std::span<const board::Wait> waits, Clock::time_point now) noexcept;
 
+    /// That this rank gives up, as one of a circle: for the others, as far as there is room.
+    void show_circle(std::span<const board::Circle::Member> members,
+                     std::string_view text) noexcept;
+
 private:
     [[nodiscard]] board::Board& board() const noexcept {
         return *reinterpret_cast<board::Board*>(mapping_.data());
@@ -63,6 +67,7 @@ private:
         std::uint16_t number = 0;
     };
 
+    const void* thread_ = nullptr;  // one that makes blocking calls
     UniqueFd descriptor_;
     shm::Mapping mapping_;
     std::map<std::string, std::uint16_t, std::less<>> numbers_;

@@ -107,26 +107,29 @@ private:
 }  // namespace
 
 void Group::send_tensor(const at::Tensor& tensor, Peer peer, Tag tag, Site site) const {
+    detail::refuse_in_coalesce(*this, "send_tensor");
+    Op op = to_peer(OpKind::send, peer, tag, site);
     if (tensor.defined() && static_cast<std::size_t>(tensor.dim()) > max_dimensions) {
-        throw Error(ErrorCode::unsupported,
-                    fmt::format("send_tensor: {} has {} dimensions, more than {}; send a view of "
-                                "fewer, and restore the shape on the other side",
-                                describe(tensor), tensor.dim(), max_dimensions));
+        refuse_argument(
+            op, Error(ErrorCode::unsupported,
+                      fmt::format("send_tensor: {} has {} dimensions, more than {}; send a view of "
+                                  "fewer, and restore the shape on the other side",
+                                  describe(tensor), tensor.dim(), max_dimensions)));
     }
     // Made first, so that a tensor which cannot travel is refused before its header has.
-    const Operand elements = make_operand(tensor, Access::read, Hold::call);
+    const Operand elements = operand(op, tensor, Access::read, Hold::call);
     Header header;
     header.dtype = static_cast<std::uint8_t>(elements.buffer.dtype);
     header.dimensions = static_cast<std::uint8_t>(tensor.dim());
     std::copy(tensor.sizes().begin(), tensor.sizes().end(), header.sizes.begin());
 
     send(std::bit_cast<HeaderBytes>(header), peer, tag, site);
-    Op op = to_peer(OpKind::send, peer, tag, site);
     op.in = {&elements.buffer, 1};
     run(op);
 }
 
 at::Tensor Group::recv_tensor(Peer peer, Tag tag, Site site) const {
+    detail::refuse_in_coalesce(*this, "recv_tensor");
     HeaderBytes bytes{};
     recv(bytes, peer, tag, site);
     const Header header = std::bit_cast<Header>(bytes);

@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <span>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "support/expect_error.h"
 #include "support/ranks.h"
+#include "trireme/object.h"
 
 namespace trireme {
 namespace {
@@ -75,12 +78,14 @@ TEST(Coalesce, GivesWhatTheCallsGive) {
 
             // At the root alone there is something to write.
             std::vector<int> at_root(rank == 0 ? n : 0);
+            std::vector<int> again = at_root;
             int part = -1;
             group.coalesce([&] {
                 group.gather(rank, at_root, Root{0});
-                group.gather(rank, at_root, Root{0});
+                group.gather(rank, again, Root{0});
             });
             EXPECT_EQ(at_root, rank == 0 ? wide : std::vector<int>{});
+            EXPECT_EQ(again, at_root);
             group.coalesce([&] { group.scatter(at_root, part, Root{0}); });
             EXPECT_EQ(part, rank);
             group.coalesce([&] { group.barrier(); });
@@ -134,6 +139,100 @@ TEST(Coalesce, RefusesWhatCannotBecomeOne) {
         EXPECT_EQ(x, (std::vector<int>{1, 1}));
         group.all_reduce(x);  // outside: run at once
         EXPECT_EQ(x, (std::vector<int>{2, 2}));
+    });
+}
+
+// They run at the same time: none may use what another writes.
+TEST(Coalesce, RefusesCallsThatShareMemory) {
+    run_ranks(2, [](World& world) {
+        const Group group = world.group();
+        std::vector<int> x(8, 1);
+        std::vector<int> y(8);
+        const std::span<int> all(x);
+        const auto refused = [&](auto&& one, auto&& other) {
+            for (const bool swapped : {false, true})
+                expect_invalid(
+                    [&] {
+                        group.coalesce([&] {
+                            group.all_reduce(y);
+                            swapped ? one() : other();
+                            swapped ? other() : one();
+                        });
+                    },
+                    {"coalesce on group", "same memory", "coalesce_test.cpp"});
+        };
+        refused([&] { group.all_reduce(x); }, [&] { group.all_reduce(x); });
+        refused([&] { group.all_reduce(all.first(5)); }, [&] { group.all_reduce(all.last(4)); });
+        refused([&] { group.all_reduce(all.subspan(2, 1)); }, [&] { group.all_reduce(x); });
+        refused([&] { group.all_reduce(all.first(3), all.subspan(3, 3)); },
+                [&] { group.all_reduce(all.subspan(2, 1)); });
+        EXPECT_EQ(x, std::vector<int>(8, 1));
+        // Side by side, and read twice.
+        std::vector<int> first(4);
+        std::vector<int> second(4);
+        group.coalesce([&] {
+            group.all_reduce(all.first(4), first);
+            group.all_reduce(all.first(4), second);
+            group.all_reduce(all.last(4));
+        });
+        EXPECT_EQ(first, std::vector<int>(4, 2));
+        EXPECT_EQ(second, first);
+        EXPECT_EQ(x, (std::vector<int>{1, 1, 1, 1, 2, 2, 2, 2}));
+    });
+}
+
+TEST(Coalesce, RefusesAReceiveThatCouldNotTellItsSource) {
+    run_ranks(2, [](World& world) {
+        const Group group = world.group();
+        int x = 0;
+        test::expect_error(ErrorCode::unsupported, {"recv", "coalesce", "recv_async"},
+                           [&] { group.coalesce([&] { group.recv(x, any_source); }); });
+    });
+}
+
+// Each of their calls needs what the one before has brought.
+TEST(Coalesce, RefusesWhatIsSeveralCallsInItself) {
+    run_ranks(2, [](World& world) {
+        const Group group = world.group();
+        const Peer other{1 - world.rank()};
+        const auto refused = [&](const char* name, auto&& call) {
+            expect_invalid([&] { group.coalesce(call); }, {name, "inside coalesce"});
+        };
+        std::string value = "x";
+        refused("split", [&] { static_cast<void>(group.split(0)); });
+        refused("broadcast_object", [&] { broadcast_object(group, value, Root{0}); });
+        refused("all_gather_object", [&] { static_cast<void>(all_gather_object(group, value)); });
+        refused("gather_object", [&] { static_cast<void>(gather_object(group, value, Root{0})); });
+        refused("scatter_object", [&] {
+            static_cast<void>(scatter_object(group, std::vector<std::string>(2), Root{0}));
+        });
+        refused("send_object", [&] { send_object(group, value, other); });
+        refused("recv_object", [&] { static_cast<void>(recv_object<std::string>(group, other)); });
+        group.barrier();
+    });
+}
+
+TEST(Coalesce, TwoThreadsMayEachHaveAScope) {
+    run_ranks(2, [](World& world) {
+        const Group group = world.group();
+        const Peer other{1 - world.rank()};
+        const auto swap = [&](int tag) {
+            for (int i = 0; i < 100; ++i) {
+                const int sent = 1000 * tag + i;
+                int came = -1;
+                group.coalesce([&] {
+                    EXPECT_TRUE(group.is_coalescing());
+                    group.send(sent, other, Tag{tag});
+                    group.recv(came, other, Tag{tag});
+                });
+                EXPECT_EQ(came, sent);
+            }
+            EXPECT_FALSE(group.is_coalescing());
+        };
+        std::thread one(swap, 1);
+        std::thread two(swap, 2);
+        one.join();
+        two.join();
     });
 }
 

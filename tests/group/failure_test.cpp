@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <latch>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -132,6 +134,60 @@ std::vector<Misfit> misfits() {
                 world.group().all_reduce(last(world) ? a : b);
             },
             {"int32[10]", "int32[20]"});
+        // Of coalesced calls it is not their sum that counts.
+        add("Order of coalesced calls",
+            [](World& world) {
+                std::vector<int> a(10);
+                std::vector<int> b(20);
+                world.group().coalesce([&] {
+                    world.group().all_reduce(last(world) ? b : a);
+                    world.group().all_reduce(last(world) ? a : b);
+                });
+            },
+            {"of coalesced calls", "differ in the counts of their parts or coalesced calls"});
+        add("Coalesced with plain",
+            [](World& world) {
+                std::vector<int> data(30);
+                const Group group = world.group();
+                if (!last(world)) return group.all_reduce(data);
+                group.coalesce([&] {
+                    group.all_reduce(std::span(data).first(10));
+                    group.all_reduce(std::span(data).last(20));
+                });
+            },
+            {"of coalesced calls", "differ in the counts of their parts or coalesced calls"});
+        add("Counts of parts",
+            [](World& world) {
+                const int own = last(world) ? 2 : 1;
+                std::vector<int> counts(static_cast<std::size_t>(world.size()), own);
+                counts.front() = 5;
+                std::vector<int> out(static_cast<std::size_t>(5 + own * (world.size() - 1)));
+                std::vector<int> in(world.rank() == 0 ? 5U : static_cast<std::size_t>(own));
+                world.group().all_gather(in, split(out, counts));
+            },
+            {"uneven parts", "differ in the counts of their parts or coalesced calls"});
+        add("Whether a users op commutes",
+            [](World& world) {
+                const UserReduce left(
+                    "left",
+                    [](const void* a, const void*, void* out, std::size_t count, Dtype) {
+                        std::memcpy(out, a, count * sizeof(int));
+                    },
+                    last(world));
+                int x = 0;
+                world.group().all_reduce(x, left);
+            },
+            {"left", "whether it commutes"});
+        // Names that begin alike.
+        add("A users op",
+            [](World& world) {
+                const UserReduce own(
+                    std::string(40, 'x') + (last(world) ? "a" : "b"),
+                    [](const void*, const void*, void*, std::size_t, Dtype) {}, true);
+                int x = 0;
+                world.group().all_reduce(x, own);
+            },
+            {"xxxx", "its name"});
         add("Small and large",
             [](World& world) { reduce_count<float>(world, last(world) ? 10 : 200'000); },
             {"float32[10]", "float32[200000]"});

@@ -127,6 +127,12 @@ TEST_P(Messages, ToOneself) {
         // With nobody on the other side they would wait for ever.
         expect_invalid([&] { group.send(large, self); }, {"would wait for itself", "recv_async"});
         expect_invalid([&] { group.recv(small, self); }, {"would wait for itself", "send_async"});
+        // From any source, where there is no other.
+        const Group alone = group.subgroup({group.rank()});
+        expect_invalid([&] { alone.recv(small, any_source); }, {"would wait for itself"});
+        alone.send(6, Peer{0});
+        EXPECT_EQ(alone.recv(small, any_source), 0);
+        EXPECT_EQ(small, 6);
         group.barrier();
     });
 }

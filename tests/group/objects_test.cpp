@@ -75,6 +75,18 @@ TEST(Objects, FromAnySource) {
     });
 }
 
+TEST(Objects, ScatterNeedsOneForEachRank) {
+    run_ranks(1, [](World& world) {
+        for (const std::size_t count : {0U, 2U})
+            test::expect_invalid(
+                [&] {
+                    static_cast<void>(
+                        scatter_object(world.group(), std::vector<std::string>(count), Root{0}));
+                },
+                {"scatter_object", std::to_string(count) + " values for 1 ranks"});
+    });
+}
+
 TEST(Objects, OfAnotherTypeAreRefused) {
     run_ranks(2, [](World& world) {
         const Group group = world.group();

@@ -131,6 +131,9 @@ TEST(Prepared, TellsMisuse) {
         EXPECT_TRUE(reduce.done());
         Prepared moved = std::move(reduce);
         moved.start();  // its end waits
+        test::expect_invalid([&] { reduce.start(); }, {"moved from"});
+        test::expect_invalid([] { Prepared().start(); }, {"never made"});
+        EXPECT_TRUE(reduce.done());
     });
 }
 

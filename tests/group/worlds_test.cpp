@@ -2,11 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <exception>
+#include <future>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "support/expect_error.h"
 #include "support/ranks.h"
 
 namespace trireme {
@@ -80,6 +85,47 @@ TEST(Worlds, CopiesAreTheSameWorld) {
         copy.reset();
         use(world);
     });
+}
+
+// Ranks that choose different algorithms would wait for one another.
+TEST(Worlds, SettingsThatDifferAreRefused) {
+    const auto store = memory_store();
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < 3; ++rank)
+        threads.emplace_back([&, rank] {
+            WorldOptions options = test_options();
+            if (rank == 1) options.algorithm = "all_reduce:ring,broadcast:binomial";
+            test::expect_error(ErrorCode::rendezvous,
+                               {"rank 1 has TRIREME_ALGORITHM=\"all_reduce:ring,broadcast",
+                                "the same on all ranks"},
+                               [&] { static_cast<void>(World::create(store, rank, 3, options)); });
+        });
+    for (std::thread& thread : threads) thread.join();
+}
+
+// The last handle may go wherever the callback of a started operation runs: on the thread of the
+// process that drives them, too.
+TEST(Worlds, MayEndInACallback) {
+    for (int round = 0; round < 5; ++round) {
+        const auto store = memory_store();
+        std::vector<std::thread> threads;
+        for (int rank = 0; rank < 2; ++rank)
+            threads.emplace_back([&, rank] {
+                std::promise<void> ended;
+                {
+                    auto world = std::make_shared<std::optional<World>>(
+                        World::create(store, rank, 2, test_options()));
+                    if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                    (*world)->group().barrier_async().then(
+                        [world, &ended](const std::exception_ptr&) {
+                            world->reset();
+                            ended.set_value();
+                        });
+                }
+                ended.get_future().wait();
+            });
+        for (std::thread& thread : threads) thread.join();
+    }
 }
 
 TEST(Worlds, WrongRanksAreRefused) {

@@ -186,17 +186,21 @@ TEST(WireBootstrapFailure, NamesTheMissingRanks) {
     }
 }
 
+// A rank's entry, as `Entry::text` writes it, where nobody listens.
+constexpr const char* nobody_there =
+    "- 127.0.0.1 1 0:-1 TRIREME_ALGORITHM=\"\" TRIREME_REPRODUCIBLE=0";
+
 TEST(WireBootstrapFailure, NamesTheRankThatFallsSilent) {
     // Rank 1 has an entry, but nobody listens there.
     auto store = memory_store();
-    store->set("rank/1", "- 127.0.0.1 1");
+    store->set("rank/1", nobody_there);
     ConnectedRank zero;
     zero.connect(*store, 0, 2, WorldOptions{}, 700ms);
     EXPECT_EQ(zero.error_text(), "ranks did not connect to rank 0 within 700 ms: 1");
 
     store = memory_store();
     store->set("token", "00112233445566778899aabbccddeeff");
-    store->set("rank/0", "- 127.0.0.1 1");
+    store->set("rank/0", nobody_there);
     ConnectedRank one;
     one.connect(*store, 1, 2, WorldOptions{}, 700ms);
     EXPECT_EQ(one.error_text(),
@@ -205,7 +209,7 @@ TEST(WireBootstrapFailure, NamesTheRankThatFallsSilent) {
 
 TEST(WireBootstrapFailure, OneRanksFailureReachesTheOthers) {
     auto store = memory_store();
-    store->set("rank/1", "- 127.0.0.1 1");
+    store->set("rank/1", nobody_there);
     store->set("failure", "1 it rains");
     ConnectedRank zero;
     zero.connect(*store, 0, 2, WorldOptions{}, 60s);

@@ -62,17 +62,24 @@ TEST(Recorder, KeepsTheLastOnes) {
     ASSERT_TRUE(view);
     const auto start = Recorder::Clock::now();
     const auto oldest = recorder.begin(record_of(OpKind::all_reduce, 1), 1, 0, true, start);
-    EXPECT_TRUE(view->remembers(start));
+    EXPECT_TRUE(view->has_reached(1, 1));
+    EXPECT_FALSE(view->has_reached(1, 2));
+    EXPECT_FALSE(view->has_reached(2, 1));
     for (std::uint64_t i = 2; i <= board::slots + 10; ++i)
         recorder.end(recorder.begin(record_of(OpKind::barrier, i), 1, 0, true, start), true, start);
     EXPECT_FALSE(view->find(1, 10));
     EXPECT_TRUE(view->find(1, 11));
-    EXPECT_FALSE(view->remembers(start));
-    EXPECT_TRUE(view->remembers(start + std::chrono::seconds(1)));
+    EXPECT_TRUE(view->has_reached(1, 1));
+    // Of a stream that shares its place.
+    static_cast<void>(recorder.begin(record_of(OpKind::barrier, 3), 257, 0, true, start));
+    EXPECT_TRUE(view->has_reached(1, board::slots + 10));
+    EXPECT_FALSE(view->has_reached(1, board::slots + 11));
+    EXPECT_TRUE(view->has_reached(257, 3));
+    recorder.end(view->last()->number, true, start);
     // What has been written over is not ended.
     recorder.end(oldest, false, start);
     EXPECT_TRUE(view->under_way().empty());
-    EXPECT_EQ(view->last()->sequence, board::slots + 10);
+    EXPECT_EQ(view->last()->sequence, 3U);
 }
 
 TEST(Recorder, ShowsWhatIsWaitedForAsFarAsThereIsRoom) {

@@ -247,5 +247,28 @@ TEST(Shapes, ChannelsLastMovesInRowMajorOrder) {
     });
 }
 
+// What is collected runs when the temporaries that it was given are gone.
+TEST(TensorOperand, TemporariesInCoalesceAreKept) {
+    run_ranks(2, [](World& world) {
+        const Group group = world.group();
+        const float own = static_cast<float>(world.rank() + 1);
+        const at::Tensor a = at::zeros({4});
+        const at::Tensor b = at::zeros({2, 4}).select(0, 1);
+        const at::Tensor c = at::zeros({2});
+        group.coalesce([&] {
+            group.all_gather(at::full({2}, own), a);
+            group.all_gather(at::full({2, 2}, own).select(1, 0), b);
+        });
+        EXPECT_TRUE(at::equal(a, at::tensor({1.0F, 1.0F, 2.0F, 2.0F})));
+        EXPECT_TRUE(at::equal(b, a));
+        const at::Tensor x = at::full({2}, own);
+        group.coalesce([&] {
+            group.send(x + 10, Peer{1 - group.rank()});
+            group.recv(c, Peer{1 - group.rank()});
+        });
+        EXPECT_TRUE(at::equal(c, at::full({2}, 13 - own)));
+    });
+}
+
 }  // namespace
 }  // namespace trireme

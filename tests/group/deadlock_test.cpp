@@ -1,0 +1,150 @@
+// Ranks that wait for one another in a circle.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/ranks.h"
+
+namespace trireme {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+class Deadlock : public testing::TestWithParam<Transport> {
+protected:
+    // Every rank's call must fail with this circle, long before the minute that it may take.
+    template <class... Ranks>
+    static void expect_circle(int ranks, const std::function<void(World&)>& call,
+                              const std::vector<std::string>& texts, Ranks... circle) {
+        std::atomic<int> left{ranks};
+        run_ranks(
+            ranks,
+            [&](World& world) {
+                try {
+                    call(world);
+                    ADD_FAILURE() << "rank " << world.rank() << " went on";
+                } catch (const Error& error) {
+                    EXPECT_EQ(error.code(), ErrorCode::deadlock) << error.what();
+                    EXPECT_THAT(error.ranks(), UnorderedElementsAre(circle...));
+                    for (const std::string& text : texts)
+                        EXPECT_THAT(error.what(), HasSubstr(text));
+                }
+                // A rank that leaves is another reason to fail.
+                --left;
+                while (left > 0) std::this_thread::sleep_for(1ms);
+            },
+            test_options(GetParam()));
+    }
+};
+
+TEST_P(Deadlock, ThroughTwoGroupsInDifferentOrders) {
+    expect_circle(
+        2,
+        [](World& world) {
+            const Group one = world.group({0, 1}, "one");
+            const Group two = world.group({0, 1}, "two");
+            world.group().barrier();
+            float x = 0;
+            (world.rank() == 0 ? one : two).all_reduce(x);
+        },
+        {"deadlock: rank ", "rank 0 is in all_reduce #1 float32[1] sum (deadlock_test.cpp:",
+         "on group \"one\" and waits for rank 1", "rank 1 is in all_reduce #1 ",
+         "on group \"two\" and waits for rank 0"},
+        0, 1);
+}
+
+TEST_P(Deadlock, OfReceivesThatNobodySends) {
+    expect_circle(
+        3,
+        [](World& world) {
+            int x = 0;
+            world.group().recv(x, Peer{(world.rank() + 1) % 3}, Tag{5});
+        },
+        {"rank 0 is in recv #1 int32[1] from rank 1 tag 5", "waits for rank 1",
+         "rank 2 is in recv #1 int32[1] from rank 0 tag 5"},
+        0, 1, 2);
+}
+
+TEST_P(Deadlock, OfLargeSendsToOneAnother) {
+    expect_circle(
+        2,
+        [](World& world) {
+            const std::vector<double> data(500'000);
+            world.group().send(data, Peer{1 - world.rank()});
+        },
+        {"rank 0 is in send #1 float64[500000] to rank 1", "rank 1 is in send #1"}, 0, 1);
+}
+
+TEST_P(Deadlock, OfReceivesFromAnywhere) {
+    expect_circle(
+        3,
+        [](World& world) {
+            int x = 0;
+            world.group().recv(x, any_source);
+        },
+        {"from any rank", "waits for any of ranks"}, 0, 1);
+}
+
+TEST_P(Deadlock, ACollectiveAgainstAMessage) {
+    expect_circle(
+        2,
+        [](World& world) {
+            const Group pair = world.group({0, 1}, "pair");
+            int x = 0;
+            if (world.rank() == 0)
+                world.group().barrier();
+            else
+                pair.recv(x, Peer{0});
+        },
+        {"rank 0 is in barrier #1", "rank 1 is in recv #1", "on group \"pair\""}, 0, 1);
+}
+
+// Long waits that will end.
+TEST_P(Deadlock, IsNotSeenWhereThereIsNone) {
+    run_ranks(
+        4,
+        [](World& world) {
+            const Group group = world.group();
+            const Group low = world.group({0, 1, 2}, "low");
+            int x = 1;
+            // A chain of waits for a rank that is busy.
+            if (world.rank() == 3) std::this_thread::sleep_for(2s);
+            if (world.rank() == 2) {
+                group.recv(x, Peer{3});
+                low.barrier();
+            } else if (world.rank() == 3) {
+                group.send(x, Peer{2});
+            } else {
+                low.barrier();
+            }
+            // Of what was started only, the thread may yet make the other side's call.
+            if (world.rank() == 2) {
+                std::this_thread::sleep_for(2s);
+                group.barrier();
+                low.barrier();
+            } else {
+                Work started = low.is_member() ? low.barrier_async() : Work();
+                group.barrier();
+                started.wait();
+            }
+        },
+        test_options(GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Deadlock, testing::Values(Transport::automatic, Transport::tcp),
+                         [](const auto& tested) {
+                             return tested.param == Transport::tcp ? "tcp" : "shm";
+                         });
+
+}  // namespace
+}  // namespace trireme

@@ -1,0 +1,70 @@
+// Ranks that are processes, one of which is stopped by a signal: silent, but not dead.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "support/ranks.h"
+#include "support/temp_dir.h"
+
+namespace trireme {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int stopped_rank = 1;
+
+// 0, or what went wrong.
+int wait_for_it(const World& world) {
+    int x = 0;
+    try {
+        world.group().with(1s).all_reduce(x);
+        return 1;
+    } catch (const Error& error) {
+        const std::string text = error.what();
+        if (error.code() == ErrorCode::timeout && error.ranks() == std::vector{stopped_rank} &&
+            text.find("rank 1 is stopped by a signal (process ") != std::string::npos &&
+            text.find("and is in user code for ") != std::string::npos)
+            return 0;
+        std::fprintf(stderr, "rank %d: %s: %s\n", world.rank(), name(error.code()), error.what());
+        return 2;
+    }
+}
+
+TEST(Stopped, IsSaidByAllThatWaitForIt) {
+    const test::TempDir folder;
+    std::vector<pid_t> children;
+    for (int rank = 0; rank < 3; ++rank) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            int result = 9;
+            try {
+                const World world =
+                    World::create(file_store(folder / "store"), rank, 3, test_options());
+                world.group().barrier();
+                if (rank == stopped_rank) ::raise(SIGSTOP);
+                result = wait_for_it(world);
+            } catch (const std::exception& error) {
+                std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
+            }
+            ::_exit(result);
+        }
+        children.push_back(child);
+    }
+    for (const int rank : {0, 2}) {
+        int status = 0;
+        ::waitpid(children[static_cast<std::size_t>(rank)], &status, 0);
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << rank << ": " << status;
+    }
+    ::kill(children[stopped_rank], SIGKILL);
+    ::waitpid(children[stopped_rank], nullptr, 0);
+}
+
+}  // namespace
+}  // namespace trireme
