@@ -179,7 +179,9 @@ void Engine::ended(Execution& execution) noexcept {
 
 bool Engine::wait(Execution& execution, Clock::time_point until) {
     if (execution.ended()) return true;
-    return drive([&] { return execution.ended(); }, until);
+    // Who waits for a while only will go on by itself.
+    const bool for_good = until == Clock::time_point::max();
+    return drive([&] { return execution.ended(); }, until, for_good ? &execution : nullptr);
 }
 
 void Engine::wait_any(std::span<Execution* const> executions, Clock::time_point until) {
@@ -187,9 +189,10 @@ void Engine::wait_any(std::span<Execution* const> executions, Clock::time_point 
 }
 
 template <class Ended>
-bool Engine::drive(Ended ended, Clock::time_point until) {
+bool Engine::drive(Ended ended, Clock::time_point until, Execution* awaited) {
     {
         const Turn turn(*this);
+        if (awaited != nullptr) awaited->set_awaited(true);
         ++drivers_;
         disarm();
     }
@@ -217,6 +220,7 @@ bool Engine::drive(Ended ended, Clock::time_point until) {
         ready_.run();
     }
     Turn turn(*this);
+    if (awaited != nullptr) awaited->set_awaited(false);
     if (--drivers_ == 0 && !background_.empty()) leave_to_background();
     return ended();
 }

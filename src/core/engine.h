@@ -158,7 +158,7 @@ private:
     [[nodiscard]] bool arm();
     void disarm() noexcept;
     template <class Ended>
-    bool drive(Ended ended, Clock::time_point until);
+    bool drive(Ended ended, Clock::time_point until, Execution* awaited = nullptr);
     template <class Ended>
     void sleep(Ended ended, Clock::time_point until);
     void leave_to_background();

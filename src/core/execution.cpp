@@ -15,6 +15,7 @@ void Execution::on_end(std::function<void(std::exception_ptr)> callback) {
     {
         const std::lock_guard lock(engine_.mutex());
         if (!ended()) {
+            will_call_back();
             callbacks_.push_back(std::move(callback));
             return;
         }

@@ -35,6 +35,11 @@ public:
     /// The algorithm that was chosen; empty before.
     [[nodiscard]] virtual const char* algorithm() const noexcept { return ""; }
 
+    /// Under the engine's mutex: a thread begins, or ends, to wait for its end.
+    virtual void set_awaited(bool /*awaited*/) noexcept {}
+    /// Under the engine's mutex: its end will call a function.
+    virtual void will_call_back() noexcept {}
+
     /// Starts one that was prepared, and has not been started or has ended, anew.
     virtual void restart() {}
 

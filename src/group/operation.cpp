@@ -88,6 +88,13 @@ void Operation::show() {
                                              is_blocking(), started_);
 }
 
+void Operation::set_awaited(bool awaited) noexcept {
+    awaited_ = awaited;
+    group_.world().recorder().set_awaited(shown_, awaited);
+}
+
+void Operation::will_call_back() noexcept { group_.world().recorder().show_other_callers(); }
+
 void Operation::show_end(bool well) noexcept {
     group_.world().recorder().end(shown_, well, Engine::Clock::now());
 }

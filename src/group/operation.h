@@ -44,8 +44,10 @@ public:
     /// Shows it on the board of this rank: that it has begun, under the number it has got.
     void show();
     void show_end(bool well) noexcept;
-    /// Whether the thread that called it waits in it.
-    [[nodiscard]] bool is_blocking() const noexcept { return kept_group_ == nullptr; }
+    void set_awaited(bool awaited) noexcept override;
+    void will_call_back() noexcept override;
+    /// Whether a thread waits in it.
+    [[nodiscard]] bool is_blocking() const noexcept { return kept_group_ == nullptr || awaited_; }
     [[nodiscard]] std::uint64_t shown_number() const noexcept { return shown_; }
     [[nodiscard]] Engine::Clock::time_point started() const noexcept { return started_; }
     /// True once: that it waits too long is said once only.
@@ -70,6 +72,7 @@ private:
     Engine::Clock::time_point started_;
     std::uint64_t shown_ = 0;
     bool complained_ = false;
+    bool awaited_ = false;
     std::shared_ptr<Operation*> submitted_;  // to a backend; null inside once it has ended
     std::optional<Call> call_;
     Task task_;

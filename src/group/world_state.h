@@ -69,7 +69,10 @@ private:
     void look_for_circle();
     [[nodiscard]] bool join_circle(const Stand& own);
     void leave_circle(std::span<const board::Circle::Member> circle, std::string_view text);
-    [[nodiscard]] std::uint32_t agree_on_stream(const std::vector<int>& ranks);
+    [[nodiscard]] std::uint32_t agree_on_stream(const std::vector<int>& ranks,
+                                                const GroupOptions& group);
+    [[nodiscard]] std::string await_key(const std::string& key, int maker, const std::string& text,
+                                        Timeout patience);
     /// Throws where there is none of this name.
     [[nodiscard]] const BackendFactory& factory(const std::string& backend) const;
     [[nodiscard]] const std::string& reach_of(int rank);

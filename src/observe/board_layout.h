@@ -111,6 +111,12 @@ struct Waits {
     std::array<Wait, most_waits> waits{};
 };
 
+/// What a rank waits for outside of operations, such as the making of a group.
+struct Errand {
+    std::int64_t since = 0;        ///< 0: for nothing
+    std::array<char, 248> text{};  ///< ends with a 0
+};
+
 /// A circle of ranks that wait for one another, each in the operation of that number of its own:
 /// this rank has found it, and gives up. The others of the circle cannot see it any more.
 struct Circle {
@@ -127,6 +133,8 @@ struct Circle {
 
 struct alignas(shm::apart) Slot {
     Shown<Entry> entry;
+    /// Not 0: a thread waits in it, though it was only started.
+    std::atomic<std::uint32_t> awaited;
 };
 
 struct Board {
@@ -135,14 +143,16 @@ struct Board {
     std::int32_t rank = -1;
     std::int32_t pid = 0;
     shm::Token token{};
-    std::atomic<std::uint64_t> begun;         ///< how many operations have begun
-    std::atomic<std::uint32_t> names;         ///< how many are in use
-    std::atomic<std::uint32_t> many_threads;  ///< not 0: more than one makes blocking calls
+    std::atomic<std::uint64_t> begun;  ///< how many operations have begun
+    std::atomic<std::uint32_t> names;  ///< how many are in use
+    /// Not 0: another thread than the one that waits may make calls, or a callback.
+    std::atomic<std::uint32_t> other_callers;
     /// The last collective that began on a group's stream, at the place `stream % size`: stream in
     /// the upper half, its number in the lower.
     std::array<std::atomic<std::uint64_t>, 256> progress;
     Shown<Waits> waits;
     Shown<Circle> circle;
+    Shown<Errand> errand;
     alignas(shm::apart) std::array<Slot, slots> ring;
     std::array<std::array<char, name_bytes>, most_names> name;  ///< each ends with a 0
 };

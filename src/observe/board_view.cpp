@@ -58,8 +58,9 @@ std::string BoardView::name(std::uint16_t number) const {
 
 std::optional<Sighting> BoardView::sighting(std::uint64_t number) const {
     board::Entry entry;
-    if (!board().ring[number % board::slots].entry.read(entry) || entry.number != number ||
-        entry.kind >= op_kinds || entry.dtype >= dtype_count || entry.reduce >= reduce_op_kinds)
+    const board::Slot& slot = board().ring[number % board::slots];
+    if (!slot.entry.read(entry) || entry.number != number || entry.kind >= op_kinds ||
+        entry.dtype >= dtype_count || entry.reduce >= reduce_op_kinds)
         return std::nullopt;
     entry.user.back() = '\0';
     const std::string file = name(entry.file);
@@ -75,18 +76,19 @@ std::optional<Sighting> BoardView::sighting(std::uint64_t number) const {
                           .file = file.c_str(),
                           .line = entry.line,
                           .user = entry.user};
-    return Sighting{.kind = record.kind,
-                    .peer = entry.peer,
-                    .tag = entry.tag,
-                    .call = record.describe(),
-                    .group = name(entry.group),
-                    .stream = entry.stream,
-                    .sequence = entry.sequence,
-                    .number = number,
-                    .under_way = entry.ended == 0,
-                    .blocking = entry.blocking != 0,
-                    .begun = time_of(entry.begun),
-                    .ended = time_of(std::abs(entry.ended))};
+    return Sighting{
+        .kind = record.kind,
+        .peer = entry.peer,
+        .tag = entry.tag,
+        .call = record.describe(),
+        .group = name(entry.group),
+        .stream = entry.stream,
+        .sequence = entry.sequence,
+        .number = number,
+        .under_way = entry.ended == 0,
+        .blocking = entry.blocking != 0 || slot.awaited.load(std::memory_order_acquire) != 0,
+        .begun = time_of(entry.begun),
+        .ended = time_of(std::abs(entry.ended))};
 }
 
 // From the newest back.
@@ -123,6 +125,14 @@ bool BoardView::has_reached(std::uint32_t stream, std::uint64_t sequence) const 
     // Numbers may have wrapped around; that of another stream says nothing of this one.
     if (last >> 32 == stream) return static_cast<std::int32_t>(last - sequence) >= 0;
     return last != 0 && find(stream, sequence);
+}
+
+std::optional<std::pair<std::string, std::chrono::steady_clock::time_point>> BoardView::errand()
+    const {
+    board::Errand errand;
+    if (!board().errand.read(errand) || errand.since == 0) return std::nullopt;
+    errand.text.back() = '\0';
+    return std::pair(std::string(errand.text.data()), time_of(errand.since));
 }
 
 board::Circle BoardView::circle() const noexcept {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "link/shm/inbox.h"
@@ -48,11 +49,14 @@ public:
     [[nodiscard]] std::optional<Sighting> find(std::uint32_t stream, std::uint64_t sequence) const;
     /// Whether the collective of this number on a stream, or a later one, has begun.
     [[nodiscard]] bool has_reached(std::uint32_t stream, std::uint64_t sequence) const;
-    [[nodiscard]] bool has_many_threads() const noexcept {
-        return board().many_threads.load(std::memory_order_acquire) != 0;
+    [[nodiscard]] bool has_other_callers() const noexcept {
+        return board().other_callers.load(std::memory_order_acquire) != 0;
     }
     [[nodiscard]] board::Waits waits() const noexcept;
     [[nodiscard]] board::Circle circle() const noexcept;
+    /// What it waits for outside of operations, and since when; nothing where it does not.
+    [[nodiscard]] std::optional<std::pair<std::string, std::chrono::steady_clock::time_point>>
+    errand() const;
     [[nodiscard]] int pid() const noexcept { return board().pid; }
 
 private:

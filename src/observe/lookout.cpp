@@ -82,6 +82,9 @@ std::string Lookout::whereabouts(int rank, std::uint32_t stream, std::uint64_t s
         return stopped + fmt::format("is in {} on group \"{}\" for {}{}", one.call, one.group,
                                      in_seconds(now - one.begun), awaited_by(*board, one.number));
     }
+    if (const auto errand = board->errand())
+        return stopped +
+               fmt::format("is {} for {}", errand->first, in_seconds(now - errand->second));
     const std::optional<Sighting> last = board->last();
     if (!last) return stopped + "has not called anything yet";
     return stopped + fmt::format("is in user code for {}, after {} on group \"{}\"",
@@ -117,7 +120,7 @@ std::optional<Stand> Lookout::stand(int rank) {
     Stand stand{.number = one.number,
                 .call = one.call,
                 .group = one.group,
-                .certain = !board->has_many_threads()};
+                .certain = !board->has_other_callers()};
     const board::Waits waits = board->waits();
     for (std::size_t i = 0; i < waits.count; ++i) {
         const board::Wait& wait = waits.waits[i];

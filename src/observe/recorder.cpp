@@ -82,7 +82,9 @@ std::uint16_t Recorder::number_of_literal(const char* text) {
 std::uint64_t Recorder::begin(const OpRecord& record, std::uint32_t stream, std::uint16_t group,
                               bool blocking, Clock::time_point now) {
     const std::uint64_t number = board().begun.load(std::memory_order_relaxed) + 1;
-    board().ring[number % board::slots].entry.write({
+    board::Slot& slot = board().ring[number % board::slots];
+    slot.awaited.store(0, std::memory_order_release);
+    slot.entry.write({
         .number = number,
         .begun = nanoseconds(now),
         .sequence = record.sequence,
@@ -109,12 +111,24 @@ std::uint64_t Recorder::begin(const OpRecord& record, std::uint32_t stream, std:
             std::uint64_t{stream} << 32 | (record.sequence & 0xffffffff),
             std::memory_order_release);
     }
-    if (blocking) {
-        thread_local const char here = 0;  // its address is the thread's
-        if (thread_ == nullptr) thread_ = &here;
-        if (thread_ != &here) board().many_threads.store(1, std::memory_order_release);
-    }
+    if (blocking) note_thread();
     return number;
+}
+
+void Recorder::note_thread() noexcept {
+    thread_local const char here = 0;  // its address is the thread's
+    if (thread_ == nullptr) thread_ = &here;
+    if (thread_ != &here) show_other_callers();
+}
+
+void Recorder::show_other_callers() noexcept {
+    board().other_callers.store(1, std::memory_order_release);
+}
+
+void Recorder::set_awaited(std::uint64_t number, bool awaited) noexcept {
+    if (board().begun.load(std::memory_order_relaxed) - number >= board::slots) return;
+    if (awaited) note_thread();
+    board().ring[number % board::slots].awaited.store(awaited ? 1 : 0, std::memory_order_release);
 }
 
 void Recorder::end(std::uint64_t number, bool well, Clock::time_point now) noexcept {
@@ -122,6 +136,12 @@ void Recorder::end(std::uint64_t number, bool well, Clock::time_point now) noexc
     if (board().begun.load(std::memory_order_relaxed) - number >= board::slots) return;
     const std::int64_t time = nanoseconds(now);
     board().ring[number % board::slots].entry.write_last(well ? time : -time);
+}
+
+void Recorder::show_errand(std::string_view text, Clock::time_point now) noexcept {
+    board::Errand errand{.since = text.empty() ? 0 : nanoseconds(now)};
+    text.copy(errand.text.data(), errand.text.size() - 1);
+    board().errand.write(errand);
 }
 
 void Recorder::show_circle(std::span<const board::Circle::Member> members,

@@ -49,9 +49,16 @@ public:
     /// It has ended; `record` as before, with its algorithm.
     void end(std::uint64_t number, bool well, Clock::time_point now) noexcept;
 
+    /// A thread begins or ends to wait in an operation that was started.
+    void set_awaited(std::uint64_t number, bool awaited) noexcept;
+    /// Something else than the thread that waits may make calls.
+    void show_other_callers() noexcept;
+
     /// What operations wait for, as far as there is room.
     void show_waits(std::span<const board::Wait> waits, Clock::time_point now) noexcept;
 
+    /// What this rank waits for outside of operations; empty: for nothing any more.
+    void show_errand(std::string_view text, Clock::time_point now) noexcept;
     /// That this rank gives up, as one of a circle: for the others, as far as there is room.
     void show_circle(std::span<const board::Circle::Member> members,
                      std::string_view text) noexcept;
@@ -60,6 +67,7 @@ private:
     [[nodiscard]] board::Board& board() const noexcept {
         return *reinterpret_cast<board::Board*>(mapping_.data());
     }
+    void note_thread() noexcept;
     [[nodiscard]] std::uint16_t number_of_literal(const char* text);
 
     struct Literal {

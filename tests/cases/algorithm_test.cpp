@@ -67,9 +67,7 @@ std::string play_on_tensors(const Group& group, const Cell& cell, Form form) {
     return {};
 }
 
-using Case = std::tuple<int, Transport>;
-
-class EveryAlgorithmOnTensors : public testing::TestWithParam<Case> {};
+class EveryAlgorithmOnTensors : public testing::TestWithParam<StageParameters> {};
 
 TEST_P(EveryAlgorithmOnTensors, GivesTheSameValues) {
     const auto [ranks, transport] = GetParam();
@@ -105,15 +103,10 @@ TEST_P(EveryAlgorithmOnTensors, GivesTheSameValues) {
     }
 }
 
-std::string case_name(const testing::TestParamInfo<Case>& tested) {
-    const auto [ranks, transport] = tested.param;
-    return (transport == Transport::tcp ? "tcp" : "shm") + std::to_string(ranks);
-}
-
 INSTANTIATE_TEST_SUITE_P(All, EveryAlgorithmOnTensors,
                          testing::Combine(testing::Range(1, most_ranks + 1),
                                           testing::Values(Transport::shm, Transport::tcp)),
-                         case_name);
+                         stage_name);
 
 }  // namespace
 }  // namespace trireme::conformance

@@ -73,9 +73,7 @@ std::vector<Cell> cells_of(const Algorithm& row, int ranks, bool every_second) {
     return cells;
 }
 
-using Case = std::tuple<int, Transport>;
-
-class EveryAlgorithm : public testing::TestWithParam<Case> {};
+class EveryAlgorithm : public testing::TestWithParam<StageParameters> {};
 
 TEST_P(EveryAlgorithm, GivesTheSameValues) {
     const auto [ranks, transport] = GetParam();
@@ -93,15 +91,10 @@ TEST_P(EveryAlgorithm, GivesTheSameValues) {
     }
 }
 
-std::string case_name(const testing::TestParamInfo<Case>& tested) {
-    const auto [ranks, transport] = tested.param;
-    return (transport == Transport::tcp ? "tcp" : "shm") + std::to_string(ranks);
-}
-
 INSTANTIATE_TEST_SUITE_P(All, EveryAlgorithm,
                          testing::Combine(testing::Range(1, most_ranks + 1),
                                           testing::Values(Transport::shm, Transport::tcp)),
-                         case_name);
+                         stage_name);
 
 }  // namespace
 }  // namespace trireme::conformance

@@ -85,9 +85,7 @@ private:
     std::vector<Row> rows_;
 };
 
-using Case = std::tuple<int, Transport>;
-
-class Everything : public testing::TestWithParam<Case> {};
+class Everything : public testing::TestWithParam<StageParameters> {};
 
 TEST_P(Everything, GivesTheReferencesValues) {
     if (std::getenv("TRIREME_TEST_LARGE") == nullptr)
@@ -103,15 +101,10 @@ TEST_P(Everything, GivesTheReferencesValues) {
     std::cout << played << " cells" << std::endl;
 }
 
-std::string case_name(const testing::TestParamInfo<Case>& tested) {
-    const auto [ranks, transport] = tested.param;
-    return (transport == Transport::tcp ? "tcp" : "shm") + std::to_string(ranks);
-}
-
 INSTANTIATE_TEST_SUITE_P(All, Everything,
                          testing::Combine(testing::Range(1, most_ranks + 1),
                                           testing::Values(Transport::shm, Transport::tcp)),
-                         case_name);
+                         stage_name);
 
 }  // namespace
 }  // namespace trireme::conformance

@@ -13,9 +13,7 @@
 namespace trireme::conformance {
 namespace {
 
-using Case = std::tuple<int, Transport>;
-
-class Reproducible : public testing::TestWithParam<Case> {};
+class Reproducible : public testing::TestWithParam<StageParameters> {};
 
 bool may_run(const Algorithm& row, Transport transport) {
     return (row.traits & rank_order) != 0 &&
@@ -100,15 +98,10 @@ TEST_P(Reproducible, OtherAlgorithmsAreRefused) {
     }
 }
 
-std::string case_name(const testing::TestParamInfo<Case>& tested) {
-    const auto [ranks, transport] = tested.param;
-    return (transport == Transport::tcp ? "tcp" : "shm") + std::to_string(ranks);
-}
-
 INSTANTIATE_TEST_SUITE_P(All, Reproducible,
                          testing::Combine(testing::Range(2, most_ranks + 1),
                                           testing::Values(Transport::shm, Transport::tcp)),
-                         case_name);
+                         stage_name);
 
 }  // namespace
 }  // namespace trireme::conformance

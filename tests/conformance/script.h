@@ -12,6 +12,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -134,6 +135,13 @@ struct Stage {
         return std::nullopt;
     }
 };
+
+/// Of a suite over numbers of ranks and transports.
+using StageParameters = std::tuple<int, Transport>;
+[[nodiscard]] inline std::string stage_name(const testing::TestParamInfo<StageParameters>& tested) {
+    const auto [ranks, transport] = tested.param;
+    return (transport == Transport::tcp ? "tcp" : "shm") + std::to_string(ranks);
+}
 
 /// Runs one cell on a rank of a stage; returns what went wrong.
 [[nodiscard]] inline std::string play(const Stage& stage, const Group& group, const Scene& scene) {

@@ -63,6 +63,79 @@ TEST_P(Deadlock, ThroughTwoGroupsInDifferentOrders) {
         0, 1);
 }
 
+TEST_P(Deadlock, OfStartedOperationsThatAreWaitedFor) {
+    expect_circle(
+        2,
+        [](World& world) {
+            const Group one = world.group({0, 1}, "one");
+            const Group two = world.group({0, 1}, "two");
+            float x = 0;
+            float y = 0;
+            Work first = (world.rank() == 0 ? one : two).all_reduce_async(x);
+            first.wait();
+            (world.rank() == 0 ? two : one).all_reduce_async(y).wait();
+        },
+        {"rank 0 is in all_reduce #1 ", "on group \"one\" and waits for rank 1",
+         "on group \"two\" and waits for rank 0"},
+        0, 1);
+}
+
+// Who starts both before it waits for one does not stand in the way.
+TEST_P(Deadlock, IsNotSeenWhereBothAreStarted) {
+    run_ranks(
+        2,
+        [](World& world) {
+            const Group one = world.group({0, 1}, "one");
+            const Group two = world.group({0, 1}, "two");
+            if (world.rank() == 1) std::this_thread::sleep_for(1s);
+            float x = 1;
+            float y = 1;
+            Work first = (world.rank() == 0 ? one : two).all_reduce_async(x);
+            Work second = (world.rank() == 0 ? two : one).all_reduce_async(y);
+            first.wait();
+            second.wait();
+            EXPECT_EQ(x + y, 4);
+        },
+        test_options(GetParam()));
+}
+
+// A callback may yet make the call that is missing.
+TEST_P(Deadlock, IsOnlySuspectedWhereACallbackMayHelp) {
+    run_ranks(
+        2,
+        [](World& world) {
+            const Group one = world.group({0, 1}, "one");
+            const Group two = world.group({0, 1}, "two");
+            const Group three = world.group({0, 1}, "three");
+            int x = 1;
+            int y = 1;
+            Work helped;
+            std::atomic<bool> called{false};
+            // Rank 1's comes late, on a thread that the board cannot see before it calls.
+            std::thread late([&] {
+                std::this_thread::sleep_for(1s);
+                if (world.rank() == 1) three.barrier_async().wait();
+            });
+            Work third = world.rank() == 0 ? three.barrier_async() : Work();
+            if (world.rank() == 0)
+                third.then([&](const std::exception_ptr&) {
+                    helped = two.all_reduce_async(y);
+                    called = true;
+                });
+            if (world.rank() == 0) {
+                one.all_reduce(x);
+            } else {
+                two.all_reduce(y);
+                one.all_reduce(x);
+            }
+            while (world.rank() == 0 && !called) std::this_thread::sleep_for(1ms);
+            helped.wait();
+            late.join();
+            EXPECT_EQ(x + y, 4);
+        },
+        test_options(GetParam()));
+}
+
 TEST_P(Deadlock, OfReceivesThatNobodySends) {
     expect_circle(
         3,
