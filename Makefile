@@ -47,7 +47,7 @@ test-large: build ## every cell of the conformance suite, and counts beyond 2^31
 	    test ! -x build/release/tests/$$test || TRIREME_TEST_LARGE=1 build/release/tests/$$test; \
 	done
 
-test-asan: setup ## every test at -O0 under the address and undefined-behaviour sanitizers
+test-asan: setup ## the tests at -O0 under the address and undefined-behaviour sanitizers
 	@$(configure) asan
 	@cmake --build --preset asan --parallel $(JOBS)
 	@ctest --preset asan
