@@ -16,9 +16,12 @@ namespace {
 #if defined(__SANITIZE_ADDRESS__)
 constexpr int most_ranks = 7;
 const std::vector<int> many_ranks{33};
+const std::vector<std::pair<Dtype, bool>> forms{{Dtype::float32, true}, {Dtype::int64, false}};
 #else
 constexpr int most_ranks = 17;
 const std::vector<int> many_ranks{33, 64};
+const std::vector<std::pair<Dtype, bool>> forms{
+    {Dtype::float32, false}, {Dtype::float32, true}, {Dtype::int64, false}, {Dtype::int64, true}};
 #endif
 
 std::vector<const Algorithm*> rows_to_run() {
@@ -45,9 +48,7 @@ protected:
     static void expect_right(int ranks, int hosts, std::size_t block) {
         const Algorithm& algorithm = *GetParam();
         if (!obstacle_to_simulation(algorithm, ranks, hosts).empty()) return;
-        for (const auto& [dtype, in_place] :
-             {std::pair(Dtype::float32, false), std::pair(Dtype::float32, true),
-              std::pair(Dtype::int64, false), std::pair(Dtype::int64, true)}) {
+        for (const auto& [dtype, in_place] : forms) {
             const SimulationResult result = simulate({
                 .algorithm = &algorithm,
                 .dtype = dtype,
