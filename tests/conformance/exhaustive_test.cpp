@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -43,11 +44,16 @@ TEST_P(Exhaustive, EveryDtypeAndReduction) {
     const std::vector<Reduction> reductions =
         info(kind).reduces ? all_reductions() : std::vector<Reduction>{{}};
     std::vector<Cell> cells;
+    static_assert(std::size(forms) % 2 == 1);
+    [[maybe_unused]] std::size_t turn = 0;
     for (std::size_t number = 0; number < dtype_count; ++number) {
         const auto dtype = static_cast<Dtype>(number);
         for (const Reduction reduction : reductions) {
             if (!is_for(dtype, reduction.own)) continue;
-            for (const Form& form : forms)
+            for (const Form& form : forms) {
+                // Every second one where time is short; of the next pair the others, for the forms
+                // are an odd number.
+                if (sanitized && ++turn % 2 == 0) continue;
                 cells.push_back({.kind = kind,
                                  .dtype = dtype,
                                  .reduction = reduction,
@@ -58,6 +64,7 @@ TEST_P(Exhaustive, EveryDtypeAndReduction) {
                                  .root = static_cast<int>(cells.size()) % ranks,
                                  .count = form.count,
                                  .seed = cells.size()});
+            }
         }
     }
     run_cells({.ranks = ranks}, cells);
