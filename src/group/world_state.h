@@ -34,7 +34,7 @@ public:
     WorldState(Rendezvous meeting, const WorldOptions& options);
     WorldState(const WorldState&) = delete;
     WorldState& operator=(const WorldState&) = delete;
-    ~WorldState();
+    ~WorldState() override;
 
     /// Lets what was started end, fails every group, says goodbye to the peers.
     void shut_down() noexcept;
