@@ -23,6 +23,21 @@ constexpr std::size_t most_described = 8;
 // One that will end so soon by itself was perhaps meant to: its ranks are in no deadlock.
 constexpr std::chrono::seconds soon{5};
 
+// Whether it can only end once every rank it waits for has called it, for each has something that
+// all need. Not so where data goes to or comes from a root, up the ranks, or in parts that may be
+// empty: such a one may end without a rank that has not come.
+bool needs_every_rank(const OpRecord& record) {
+    switch (record.kind) {
+        case OpKind::barrier:
+        case OpKind::send:
+        case OpKind::recv: return true;
+        case OpKind::all_reduce:
+        case OpKind::all_gather:
+        case OpKind::reduce_scatter: return !record.uneven && record.count > 0;
+        default: return false;
+    }
+}
+
 }  // namespace
 
 std::vector<int> GroupState::awaited_ranks() const {
@@ -148,7 +163,8 @@ void GroupState::look(Engine::Clock::time_point now, std::vector<board::Wait>& w
             ranks = awaited_ranks(*operation);
             how |= board::wait_may_end;
         }
-        if (operation->deadline() - now < soon) how |= board::wait_may_end;
+        if (!needs_every_rank(operation->record()) || operation->deadline() - now < soon)
+            how |= board::wait_may_end;
         for (const int rank : ranks)
             waits.push_back({.number = operation->shown_number(), .rank = rank, .how = how});
     }

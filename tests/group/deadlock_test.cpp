@@ -99,6 +99,24 @@ TEST_P(Deadlock, IsNotSeenWhereBothAreStarted) {
         test_options(GetParam()));
 }
 
+// Not every collective needs every rank: who gets a broadcast needs its root.
+TEST_P(Deadlock, IsNotSeenWhereTheMissingRankIsNotNeeded) {
+    run_ranks(
+        3,
+        [](World& world) {
+            const Group group = world.group();
+            int x = world.rank() == 0 ? 7 : 0;
+            int y = 5;
+            if (world.rank() == 0) std::this_thread::sleep_for(1500ms);
+            if (world.rank() == 2) group.recv(y, Peer{1});
+            group.broadcast(x, Root{0});
+            if (world.rank() == 1) group.send(6, Peer{2});
+            EXPECT_EQ(x, 7);
+            EXPECT_EQ(y, world.rank() == 2 ? 6 : 5);
+        },
+        test_options(GetParam()));
+}
+
 // A callback may yet make the call that is missing.
 TEST_P(Deadlock, IsOnlySuspectedWhereACallbackMayHelp) {
     run_ranks(
