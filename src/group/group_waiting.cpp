@@ -110,7 +110,8 @@ std::vector<int> GroupState::missing_ranks(const Operation& operation) const {
     const OpKind other_side = record.kind == OpKind::send ? OpKind::recv : OpKind::send;
     std::vector<int> missing = awaited_ranks(operation);
     std::erase_if(missing, [&](int peer) {
-        return lookout.has_other_side(peer, stream(), other_side, rank(), record.tag);
+        return lookout.has_other_side(peer, stream(), other_side, rank(), record.tag,
+                                      record.sequence);
     });
     return missing;
 }

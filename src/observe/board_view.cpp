@@ -119,6 +119,14 @@ std::optional<Sighting> BoardView::find(std::uint32_t stream, std::uint64_t sequ
     return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
+bool BoardView::has_message(std::uint32_t stream, OpKind kind, int peer, int tag,
+                            std::uint64_t sequence) const {
+    return !collect(1, [&](const Sighting& one) {
+                return one.stream == stream && one.kind == kind && one.peer == peer &&
+                       one.tag == tag && one.sequence == sequence;
+            }).empty();
+}
+
 bool BoardView::has_reached(std::uint32_t stream, std::uint64_t sequence) const {
     const auto& progress = board().progress;
     const std::uint64_t last = progress[stream % progress.size()].load(std::memory_order_acquire);

@@ -47,6 +47,9 @@ public:
     [[nodiscard]] std::optional<Sighting> last() const;
     /// A collective.
     [[nodiscard]] std::optional<Sighting> find(std::uint32_t stream, std::uint64_t sequence) const;
+    /// Whether the message of this number under a tag, to or from `peer`, was ever begun.
+    [[nodiscard]] bool has_message(std::uint32_t stream, OpKind kind, int peer, int tag,
+                                   std::uint64_t sequence) const;
     /// Whether the collective of this number on a stream, or a later one, has begun.
     [[nodiscard]] bool has_reached(std::uint32_t stream, std::uint64_t sequence) const;
     [[nodiscard]] bool has_other_callers() const noexcept {

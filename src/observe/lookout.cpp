@@ -101,9 +101,11 @@ std::vector<int> Lookout::missing(const std::vector<int>& ranks, std::uint32_t s
     return missing;
 }
 
-bool Lookout::has_other_side(int rank, std::uint32_t stream, OpKind kind, int peer, int tag) {
+bool Lookout::has_other_side(int rank, std::uint32_t stream, OpKind kind, int peer, int tag,
+                             std::uint64_t sequence) {
     const BoardView* const board = this->board(rank);
     if (board == nullptr) return false;
+    if (sequence != 0 && board->has_message(stream, kind, peer, tag, sequence)) return true;
     return std::ranges::any_of(board->under_way(), [&](const Sighting& one) {
         return one.stream == stream && one.kind == kind && one.tag == tag &&
                (one.peer == peer || one.peer == AnySource::rank);

@@ -31,9 +31,10 @@ public:
     [[nodiscard]] std::vector<int> missing(const std::vector<int>& ranks, std::uint32_t stream,
                                            std::uint64_t sequence);
 
-    /// Whether `rank` has begun the other side of a message: `kind`, with `peer` of the group.
+    /// Whether `rank` has begun the other side of the message of this number (0: of any): `kind`,
+    /// with `peer` of the group. It may have ended there: what was sent may still be on its way.
     [[nodiscard]] bool has_other_side(int rank, std::uint32_t stream, OpKind kind, int peer,
-                                      int tag);
+                                      int tag, std::uint64_t sequence);
 
     /// Where `rank` stands, as its board shows it; nothing where it does not wait for others'
     /// calls.
