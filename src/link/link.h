@@ -1,6 +1,5 @@
 #pragma once
 
-#include <deque>
 #include <list>
 #include <map>
 #include <memory>
@@ -190,7 +189,8 @@ private:
     std::unique_ptr<Wire> wire_;
     std::unique_ptr<PeerMemory> memory_;
 
-    std::deque<OutFrame> out_;
+    // Empty most of the time, and then without memory of its own.
+    std::list<OutFrame> out_;
     std::size_t credit_;
 
     Incoming in_;

@@ -58,7 +58,7 @@ void Link::send_eager(Transfer& transfer) {
 void Link::send_offer(Transfer& transfer) {
     transfer.number_ = table_.add(transfer);
     OfferBody body{.transfer = transfer.number_};
-    if (memory_ && published_ < most_published) {
+    if (memory_ && memory_->carries_messages() && published_ < most_published) {
         if (const auto own = memory_->publish({transfer.data_, transfer.length_})) {
             body.source = transfer.remote_ = *own;
             ++published_;

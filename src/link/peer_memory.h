@@ -30,6 +30,9 @@ public:
     PeerMemory& operator=(const PeerMemory&) = delete;
     virtual ~PeerMemory() = default;
 
+    /// Whether long messages go this way, too, rather than through the wire.
+    [[nodiscard]] virtual bool carries_messages() const noexcept { return true; }
+
     /// Opens a publication of this process's memory for the peer; empty where none is free.
     [[nodiscard]] virtual std::optional<RemoteBuffer> publish(Bytes memory) noexcept = 0;
 

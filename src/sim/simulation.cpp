@@ -17,7 +17,7 @@ namespace trireme {
 namespace {
 
 // A link, its wire, and the transfers of a rank that waits for all others at once, as measured.
-constexpr std::size_t bytes_per_link = 1400;
+constexpr std::size_t bytes_per_link = 900;
 
 std::size_t allocated_bytes() noexcept {
 #if defined(__GLIBC__)
@@ -105,6 +105,8 @@ void run_all(SimNetwork& network, std::deque<RankRun>& runs, const Algorithm& al
     std::rethrow_exception(failure);
 }
 
+bool on_one_host(int ranks, int hosts) noexcept { return hosts <= 1 || ranks <= 1; }
+
 bool has_several_hosts(int ranks, int hosts) noexcept { return hosts > 1 && hosts < ranks; }
 
 SimulationResult result_of(const SimNetwork& network, const std::deque<RankRun>& runs) {
@@ -180,8 +182,8 @@ std::size_t simulated_bytes(OpKind kind, int ranks, std::size_t bytes, Dtype dty
 
 std::string obstacle_to_simulation(const Algorithm& algorithm, int ranks, int hosts) {
     if (info(algorithm.kind).point_to_point) return "a message between two ranks is no collective";
-    if ((algorithm.traits & needs_memory) != 0)
-        return "it reads and writes the memory of its peers, which simulated ranks cannot";
+    if ((algorithm.traits & needs_memory) != 0 && !on_one_host(ranks, hosts))
+        return "it reads and writes the memory of all ranks, which must be on one host";
     if ((algorithm.traits & needs_hosts) != 0 && !has_several_hosts(ranks, hosts))
         return "it needs several hosts, of which one has several ranks: see --hosts";
     if (ranks < algorithm.least_ranks)
@@ -199,6 +201,7 @@ const Algorithm& table_choice(OpKind kind, int ranks, int hosts, std::size_t byt
     return AlgorithmChoice().select({.kind = kind,
                                      .bytes = row.counts == Counts::pairwise ? 0 : part,
                                      .ranks = ranks,
+                                     .memory = on_one_host(ranks, hosts),
                                      .several_hosts = has_several_hosts(ranks, hosts)});
 }
 

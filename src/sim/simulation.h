@@ -47,7 +47,8 @@ struct SimulationResult {
 /// Why an algorithm cannot be simulated so; empty where it can.
 [[nodiscard]] std::string obstacle_to_simulation(const Algorithm& algorithm, int ranks, int hosts);
 
-/// The algorithm that the selection table chooses where the ranks do not reach each other's memory.
+/// The algorithm that the selection table chooses there. Ranks of one host reach each other's
+/// memory.
 [[nodiscard]] const Algorithm& table_choice(OpKind kind, int ranks, int hosts, std::size_t bytes);
 
 }  // namespace trireme

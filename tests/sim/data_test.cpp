@@ -27,8 +27,7 @@ const std::vector<std::pair<Dtype, bool>> forms{
 std::vector<const Algorithm*> rows_to_run() {
     std::vector<const Algorithm*> rows;
     for (const Algorithm& row : algorithms())
-        if (!info(row.kind).point_to_point && (row.traits & needs_memory) == 0)
-            rows.push_back(&row);
+        if (!info(row.kind).point_to_point) rows.push_back(&row);
     return rows;
 }
 

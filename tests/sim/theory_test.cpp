@@ -131,6 +131,31 @@ TEST(SimulatedSteps, Pairwise) {
     EXPECT_EQ(run_phantom(OpKind::reduce_scatter, "pairwise", 64, 64 * KiB).steps, 1);
 }
 
+// Every rank gets everybody's part of its own slice at once, folds it, and hands it around.
+TEST(SimulatedSteps, PairwiseAllReduce) {
+    for (const int ranks : {2, 5, 64, 200}) {
+        const std::size_t bytes = static_cast<std::size_t>(ranks) * KiB;
+        const auto result = run_phantom(OpKind::all_reduce, "pairwise", ranks, bytes, 4);
+        EXPECT_EQ(result.steps, 1 + ranks - 1) << ranks;
+        EXPECT_EQ(result.most_bytes, 2 * (bytes - bytes / ranks));
+        EXPECT_EQ(result.most_messages, 2 * (ranks - 1));
+    }
+}
+
+// Two messages to everybody: where the memory lies, and that its slice is done. In between a rank
+// reads everybody's slice and writes the sum to everybody.
+TEST(SimulatedSteps, Direct) {
+    constexpr std::size_t address = 2 * 24;  // of the input and of the output
+    for (const int ranks : {2, 5, 64, 200}) {
+        const std::size_t bytes = static_cast<std::size_t>(ranks) * KiB;
+        const auto result = run_phantom(OpKind::all_reduce, "direct", ranks, bytes);
+        EXPECT_EQ(result.steps, 2) << ranks;
+        const auto others = static_cast<std::size_t>(ranks - 1);
+        EXPECT_EQ(result.most_bytes, 2 * others * KiB + others * address);
+        EXPECT_EQ(result.most_messages, 2 * others);
+    }
+}
+
 TEST(SimulatedSteps, Chains) {
     for (const int ranks : {2, 5, 64, 1000}) {
         for (const std::size_t bytes : sizes) {

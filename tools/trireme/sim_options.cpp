@@ -30,8 +30,8 @@ constexpr const char* sim_examples = R"(Examples:
 Every rank runs the library's own algorithm over a simulated network; docs/simulation.md says what
 is modelled. Columns: `best` is the least that any algorithm can do where a rank sends one message
 at a time; steps is the longest chain of messages of which each needs the one before; sent/rank is
-the payload of the rank that sends most. * marks what the selection table chooses where the ranks
-do not reach each other's memory.
+the payload of the rank that sends most, with what it reads and writes in the memory of others.
+* marks what the selection table chooses.
 Exit code: 0; 1 where --check found a wrong value; 2 for a wrong command line.)";
 
 class SimFormatter : public CLI::Formatter {

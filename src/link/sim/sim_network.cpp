@@ -7,6 +7,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "link/sim/sim_memory.h"
+
 namespace trireme {
 
 SimNetwork::SimNetwork(int ranks, int hosts, const CostModel& costs, bool phantom,
@@ -47,7 +49,9 @@ void SimNetwork::make_link(SimEnd& end, SimEnd& other, int peer) {
     auto wire = std::make_unique<SimWire>(*this, end, other, channel.eager_limit);
     end.wire = wire.get();
     LinkListener& listener = *this;
-    end.link.emplace(engine_, listener, peer, std::move(wire), nullptr);
+    std::unique_ptr<PeerMemory> memory;
+    if (!end.leaves_host && &end != &other) memory = std::make_unique<SimMemory>(*this, other);
+    end.link.emplace(engine_, listener, peer, std::move(wire), std::move(memory));
 }
 
 std::uint32_t SimNetwork::take_packet() {
@@ -79,6 +83,12 @@ void SimNetwork::send(SimEnd& from, SimEnd& to, ConstBytes head, ConstBytes body
     const SimTime departs = std::max(sender.now, sender.out_free);
     sender.out_free = departs + packet.transit;
     events_.push({departs + channel.latency, ++sent_, index});
+}
+
+void SimNetwork::charge_access(std::size_t bytes) noexcept {
+    current_->bytes += bytes;
+    current_->now +=
+        costs_.in_host.latency + sim_duration(bytes, costs_.in_host.gigabytes_per_second);
 }
 
 void SimNetwork::deliver_all() {

@@ -54,6 +54,9 @@ public:
         current_->now += sim_duration(bytes, costs_.reduce_gigabytes_per_second);
     }
 
+    /// The processor of the rank that runs moves so many bytes to or from the memory of another.
+    void charge_access(std::size_t bytes) noexcept;
+
     /// Delivers packets, and lets the ranks go on with them, until there are none, or `stop`.
     void deliver_all();
     void stop() noexcept { stopped_ = true; }
