@@ -41,6 +41,11 @@ public:
     [[nodiscard]] static std::optional<BoardView> open(const BoardAddress& address, int rank,
                                                        const shm::Token& token);
 
+    /// Of a `board::Board` that an excerpt was laid out in.
+    [[nodiscard]] static BoardView of_excerpt(shm::Mapping memory) {
+        return BoardView(std::move(memory));
+    }
+
     /// The newest first.
     [[nodiscard]] std::vector<Sighting> under_way() const;
     /// The operation that began last.

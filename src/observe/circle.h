@@ -15,7 +15,9 @@ struct Stand {
     std::string group;
     std::vector<int> needs{};  ///< world ranks, each of which must make a call first
     bool any = false;          ///< one of them is enough
-    bool certain = true;       ///< the rank has no other thread that could make a call
+    /// Of a rank on another host, the number of the excerpt that shows this; else 0.
+    std::uint64_t beat = 0;
+    bool certain = true;  ///< the rank has no other thread that could make a call
 };
 
 /// The ranks that wait for one another in a circle, beginning with `from`, which is one of them or

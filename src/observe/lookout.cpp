@@ -7,10 +7,16 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <utility>
+
+#include "observe/excerpt.h"
 
 namespace trireme {
 
 namespace {
+
+// Twice as long as the slow beat of `Bulletin`, and a bit.
+constexpr std::chrono::seconds silence{5};
 
 // 'R', 'S', 'T' (stopped), 'Z' (ended, and not yet fetched), ...: see proc(5); 0: no process.
 char process_state(int pid) {
@@ -55,21 +61,65 @@ const BoardView* Lookout::board(int rank) {
     const auto known = boards_.find(rank);
     if (known != boards_.end()) return &known->second;
     if (static_cast<std::size_t>(rank) >= addresses_.size()) return nullptr;
-    auto opened = BoardView::open(addresses_[static_cast<std::size_t>(rank)], rank, token_);
-    return opened ? &boards_.emplace(rank, std::move(*opened)).first->second : nullptr;
+    if (!is_remote_.contains(rank)) {
+        auto opened = BoardView::open(addresses_[static_cast<std::size_t>(rank)], rank, token_);
+        if (opened) return &boards_.emplace(rank, std::move(*opened)).first->second;
+    }
+    wanted_.insert(rank);
+    const auto remote = remote_.find(rank);
+    return remote != remote_.end() ? &remote->second.board : nullptr;
+}
+
+std::vector<int> Lookout::find_remote(int size) {
+    for (int rank = 0; rank < size; ++rank)
+        if (board(rank) == nullptr) is_remote_.insert(rank);
+    return {is_remote_.begin(), is_remote_.end()};
+}
+
+void Lookout::receive(int rank, const std::string& excerpt) {
+    const auto now = Clock::now();
+    const auto known = remote_.find(rank);
+    auto read = read_excerpt(excerpt, rank, now);
+    if (!read || (known != remote_.end() && known->second.beat == read->beat)) return;
+    remote_.insert_or_assign(
+        rank, Remote{BoardView::of_excerpt(std::move(read->memory)), read->beat, now});
+}
+
+std::vector<int> Lookout::take_wanted() {
+    const std::vector<int> ranks(wanted_.begin(), wanted_.end());
+    wanted_.clear();
+    return ranks;
+}
+
+std::uint64_t Lookout::beat(int rank) const noexcept {
+    const auto remote = remote_.find(rank);
+    return remote != remote_.end() ? remote->second.beat : 0;
+}
+
+// What can be said of the process itself, and whether that is all there is to say.
+std::pair<std::string, bool> Lookout::state_of(int rank, const BoardView& board,
+                                               Clock::time_point now) const {
+    if (const auto remote = remote_.find(rank); remote != remote_.end()) {
+        const auto silent = now - remote->second.changed;
+        if (silent < silence) return {};
+        return {
+            fmt::format("has not been heard of for {}, and when last seen ", in_seconds(silent)),
+            false};
+    }
+    const char process = process_state(board.pid());
+    if (process == '\0' || process == 'Z' || process == 'X')
+        return {fmt::format("has ended (process {})", board.pid()), true};
+    if (process == 'T' || process == 't')
+        return {fmt::format("is stopped by a signal (process {}) and ", board.pid()), false};
+    return {};
 }
 
 std::string Lookout::whereabouts(int rank, std::uint32_t stream, std::uint64_t sequence,
                                  Clock::time_point now) {
     const BoardView* const board = this->board(rank);
     if (board == nullptr) return "cannot be seen from here";
-    const char process = process_state(board->pid());
-    if (process == '\0' || process == 'Z' || process == 'X')
-        return fmt::format("has ended (process {})", board->pid());
-    const std::string stopped =
-        process == 'T' || process == 't'
-            ? fmt::format("is stopped by a signal (process {}) and ", board->pid())
-            : "";
+    const auto [stopped, all_said] = state_of(rank, *board, now);
+    if (all_said) return stopped;
     const std::vector<Sighting> all = board->under_way();
     const auto same = std::ranges::find_if(all, [&](const Sighting& one) {
         return sequence != 0 && one.is_collective(stream, sequence);
@@ -101,6 +151,37 @@ std::vector<int> Lookout::missing(const std::vector<int>& ranks, std::uint32_t s
     return missing;
 }
 
+std::vector<int> Lookout::silent(const std::vector<int>& ranks, Clock::time_point now) {
+    std::vector<int> silent;
+    for (const int rank : ranks) {
+        const BoardView* const board = this->board(rank);
+        if (board == nullptr) continue;
+        const auto [text, has_ended] = state_of(rank, *board, now);
+        if (!text.empty() && !has_ended) silent.push_back(rank);
+    }
+    return silent;
+}
+
+std::vector<int> Lookout::roots(const std::vector<int>& ranks, int self, Clock::time_point now) {
+    std::set<int> seen{self};
+    std::set<int> roots;
+    std::vector<int> open = ranks;
+    while (!open.empty()) {
+        const int rank = open.back();
+        open.pop_back();
+        if (!seen.insert(rank).second) continue;
+        const BoardView* const board = this->board(rank);
+        const board::Waits waits = board != nullptr ? board->waits() : board::Waits();
+        if (waits.count == 0 || !silent({rank}, now).empty()) {
+            roots.insert(rank);
+            continue;
+        }
+        for (std::size_t i = 0; i < waits.count; ++i) open.push_back(waits.waits[i].rank);
+    }
+    if (roots.empty()) return ranks;
+    return {roots.begin(), roots.end()};
+}
+
 bool Lookout::has_other_side(int rank, std::uint32_t stream, OpKind kind, int peer, int tag,
                              std::uint64_t sequence) {
     const BoardView* const board = this->board(rank);
@@ -122,6 +203,7 @@ std::optional<Stand> Lookout::stand(int rank) {
     Stand stand{.number = one.number,
                 .call = one.call,
                 .group = one.group,
+                .beat = beat(rank),
                 .certain = !board->has_other_callers()};
     const board::Waits waits = board->waits();
     for (std::size_t i = 0; i < waits.count; ++i) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,14 @@ public:
     [[nodiscard]] std::vector<int> missing(const std::vector<int>& ranks, std::uint32_t stream,
                                            std::uint64_t sequence);
 
+    /// Those of `ranks` that do not run: stopped, or on another host and not heard of for long.
+    [[nodiscard]] std::vector<int> silent(const std::vector<int>& ranks, Clock::time_point now);
+
+    /// Whom those of `ranks` wait for in the end, as far as can be seen from rank `self`: ranks
+    /// that wait for nobody, or do not run. `ranks` themselves where all wait for one another.
+    [[nodiscard]] std::vector<int> roots(const std::vector<int>& ranks, int self,
+                                         Clock::time_point now);
+
     /// Whether `rank` has begun the other side of the message of this number (0: of any): `kind`,
     /// with `peer` of the group. It may have ended there: what was sent may still be on its way.
     [[nodiscard]] bool has_other_side(int rank, std::uint32_t stream, OpKind kind, int peer,
@@ -48,12 +57,31 @@ public:
     [[nodiscard]] std::optional<board::Circle> circle_with(int rank,
                                                            const board::Circle::Member& member);
 
+    /// The ranks of a world of `size` whose boards cannot be seen from this host. Their excerpts
+    /// take the place: see `Bulletin`.
+    [[nodiscard]] std::vector<int> find_remote(int size);
+    void receive(int rank, const std::string& excerpt);
+    /// Those that somebody asked for since the last time.
+    [[nodiscard]] std::vector<int> take_wanted();
+
 private:
+    struct Remote {
+        BoardView board;
+        std::uint64_t beat;
+        Clock::time_point changed;  // when the beat last did
+    };
+
     [[nodiscard]] const BoardView* board(int rank);
+    [[nodiscard]] std::uint64_t beat(int rank) const noexcept;
+    [[nodiscard]] std::pair<std::string, bool> state_of(int rank, const BoardView& board,
+                                                        Clock::time_point now) const;
 
     std::vector<BoardAddress> addresses_;  // by world rank
     shm::Token token_;
     std::map<int, BoardView> boards_;
+    std::map<int, Remote> remote_;
+    std::set<int> is_remote_;
+    std::set<int> wanted_;
 };
 
 }  // namespace trireme
