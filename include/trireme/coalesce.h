@@ -14,7 +14,7 @@ class GroupState;
 /// `Group::coalesce`, which makes it.
 class CoalescingScope {
 public:
-    CoalescingScope(std::shared_ptr<GroupState> group, Timeout timeout);
+    CoalescingScope(std::shared_ptr<GroupState> group, const Limits& limits);
     CoalescingScope(const CoalescingScope&) = delete;
     CoalescingScope& operator=(const CoalescingScope&) = delete;
     ~CoalescingScope();
@@ -26,7 +26,7 @@ private:
     void close() noexcept;
 
     std::shared_ptr<GroupState> group_;
-    Timeout timeout_;
+    Limits limits_;
     bool open_ = true;
     std::unique_ptr<Coalescing> calls_;
 };

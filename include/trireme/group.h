@@ -44,7 +44,7 @@ class Group : public PreparedOperations<Group>, private OpMakers {
 public:
     /// No group: `is_member()` is false.
     Group() noexcept = default;
-    explicit Group(std::shared_ptr<GroupState> state, Timeout timeout = Timeout{0}) noexcept;
+    explicit Group(std::shared_ptr<GroupState> state, Limits limits = {}) noexcept;
 
     /// Whether this process belongs to the group. A non-member may hold one, but not use it.
     [[nodiscard]] bool is_member() const noexcept;
@@ -78,8 +78,10 @@ public:
     /// torch.distributed.new_subgroups.
     [[nodiscard]] Group blocks_of(int size, GroupOptions options = {}) const;
 
-    /// A view of the same group whose operations fail after `timeout`.
-    [[nodiscard]] Group with(Timeout timeout) const noexcept { return Group(state_, timeout); }
+    /// A view of the same group whose operations fail after `timeout`, and warn after `patience`.
+    [[nodiscard]] Group with(Timeout timeout, Timeout patience = Timeout{0}) const noexcept {
+        return Group(state_, {timeout, patience});
+    }
 
     /// Fails the group on every member: calls in flight, this process's and the peers', end with
     /// `ErrorCode::aborted` and `reason`. Callable from any thread.
@@ -208,6 +210,14 @@ public:
         return start(plain(OpKind::barrier, site), std::nullopt, std::nullopt);
     }
 
+    /// A barrier that names, at its deadline, every rank that has not called it, whatever can be
+    /// seen of it: all report to rank 0, so it is slower. torch.distributed.monitored_barrier.
+    void monitored_barrier(Timeout timeout = Timeout{0}, Site site = Site::current()) const {
+        Op op = plain(OpKind::monitored_barrier, site);
+        op.timeout = timeout;
+        run_on(op, nullptr, true, nullptr);
+    }
+
     /// Rank r gets the reduction of the data of ranks 0 to r. MPI_Scan.
     template <WritableOperand X>
     void scan(X&& data, ReduceOp reduce = sum, Site site = Site::current()) const {
@@ -248,7 +258,7 @@ public:
     /// coalescing, batch_isend_irecv; ncclGroupStart.
     template <std::invocable Calls>
     void coalesce(Calls&& calls) const {
-        CoalescingScope scope(state(), timeout_);
+        CoalescingScope scope(state(), limits_);
         calls();
         scope.run();
     }
@@ -384,7 +394,7 @@ private:
     }
 
     std::shared_ptr<GroupState> state_;
-    Timeout timeout_{0};
+    Limits limits_;
 };
 
 }  // namespace trireme

@@ -24,9 +24,10 @@ enum class OpKind : std::uint8_t {
     exclusive_scan,
     send,
     recv,
+    monitored_barrier,
 };
 
-inline constexpr std::size_t op_kinds = 13;
+inline constexpr std::size_t op_kinds = 14;
 
 /// What is asked of a group: one value that flows unchanged from the API through validation,
 /// selection and algorithm to the backend. It borrows everything it points to.

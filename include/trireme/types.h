@@ -35,6 +35,12 @@ inline constexpr Tag default_tag{0};
 
 using Timeout = std::chrono::milliseconds;
 
+/// How long a call may take, and how long it may wait before this rank warns; 0: the group's.
+struct Limits {
+    Timeout timeout{0};
+    Timeout patience{0};
+};
+
 /// Where in the user's program a call stands; every operation takes one as its last, defaulted
 /// parameter, so that errors can say `train.cpp:88`.
 using Site = std::source_location;

@@ -19,7 +19,7 @@ class Execution;
 /// It keeps tensors and library buffers alive until the operation ends, so a `Work` over them may
 /// be dropped. Over memory that the operation only borrows (spans, vectors) the destructor waits,
 /// until the operation's deadline at most, and then fails the group: no late write ever reaches
-/// memory that its owner has taken back.
+/// memory that its owner has taken back. Where an exception destroys it, it waits a second at most.
 class [[nodiscard]] Work {
 public:
     /// An empty handle: done, without error.
@@ -73,6 +73,7 @@ private:
     void finish_borrowed() noexcept;
 
     std::shared_ptr<Execution> execution_;
+    int exceptions_at_start_ = 0;
 };
 
 /// Blocks until all have ended; then throws the first one's `Error` that has one, in the order of

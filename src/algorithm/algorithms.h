@@ -32,6 +32,7 @@ Task reduce_scatter_pairwise(Call& call);
 Task all_to_all_pairwise(Call& call);
 Task all_to_all_bruck(Call& call);
 Task barrier_dissemination(Call& call);
+Task barrier_star(Call& call);
 
 Task scan_chain(Call& call);
 Task scan_doubling(Call& call);

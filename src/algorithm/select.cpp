@@ -51,6 +51,7 @@ constexpr std::array table = std::to_array<Algorithm>({
     {OpKind::all_to_all, "pairwise", a::all_to_all_pairwise},
     {OpKind::all_to_all, "bruck", a::all_to_all_bruck, needs_even, 0, 8, any_ranks, 512},
     {OpKind::barrier, "dissemination", a::barrier_dissemination},
+    {OpKind::monitored_barrier, "star", a::barrier_star},
 
     {OpKind::scan, "chain", a::scan_chain, rank_order},
     {OpKind::scan, "doubling", a::scan_doubling, any_situation, 0, 1, any_ranks, 256 * KiB},

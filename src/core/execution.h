@@ -26,6 +26,10 @@ public:
     /// Under the engine's mutex: its deadline has passed; must make it end, with an error.
     virtual void expire() = 0;
 
+    /// Under the engine's mutex: an exception leaves the scope of its buffers; must make it end,
+    /// with an error.
+    virtual void abandon() { expire(); }
+
     /// Whether it uses memory that it does not keep alive.
     [[nodiscard]] virtual bool borrows() const noexcept = 0;
 

@@ -65,6 +65,7 @@ inline constexpr std::array<OpInfo, op_kinds> op_table{{
     {OpKind::exclusive_scan, "exclusive_scan",  Shape::same,      Counts::equal,             false, false, false, true,  false, 1, 0},
     {OpKind::send, "send",                      Shape::in_only,   Counts::equal,             false, false, false, false, true,  1, 0},
     {OpKind::recv, "recv",                      Shape::out_only,  Counts::equal,             false, false, false, false, true,  1, 0},
+    {OpKind::monitored_barrier, "monitored_barrier", Shape::none, Counts::equal,             false, false, false, false, false, 0, 0},
     // clang-format on
 }};
 

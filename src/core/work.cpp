@@ -1,6 +1,7 @@
 #include "trireme/work.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -9,14 +10,22 @@
 
 namespace trireme {
 
+namespace {
+
+constexpr Timeout grace_in_exception{1'000};
+
+}  // namespace
+
 Work::Work() noexcept = default;
-Work::Work(std::shared_ptr<Execution> execution) noexcept : execution_(std::move(execution)) {}
+Work::Work(std::shared_ptr<Execution> execution) noexcept
+    : execution_(std::move(execution)), exceptions_at_start_(std::uncaught_exceptions()) {}
 Work::Work(Work&&) noexcept = default;
 
 Work& Work::operator=(Work&& other) noexcept {
     if (this != &other) {
         finish_borrowed();
         execution_ = std::move(other.execution_);
+        exceptions_at_start_ = other.exceptions_at_start_;
     }
     return *this;
 }
@@ -24,11 +33,21 @@ Work& Work::operator=(Work&& other) noexcept {
 Work::~Work() { finish_borrowed(); }
 
 // An operation over borrowed memory ends with its handle: at its deadline at the latest, which
-// fails the group.
+// fails the group. A rank that an exception ends must not keep that to itself for so long.
 void Work::finish_borrowed() noexcept {
     if (!execution_ || execution_->ended() || !execution_->borrows()) return;
+    Engine& engine = execution_->engine();
     try {
-        execution_->engine().wait(*execution_, Engine::Clock::time_point::max());
+        if (std::uncaught_exceptions() <= exceptions_at_start_) {
+            engine.wait(*execution_, Engine::Clock::time_point::max());
+        } else if (!engine.wait(*execution_, Engine::after(grace_in_exception))) {
+            {
+                const Engine::Turn turn(engine);
+                if (!execution_->ended()) execution_->abandon();
+                engine.ready().run();
+            }
+            engine.wait(*execution_, Engine::Clock::time_point::max());
+        }
     } catch (...) {  // NOLINT(bugprone-empty-catch): a destructor has nobody to tell
     }
 }

@@ -207,7 +207,7 @@ void Coalescing::check_apart(const GroupState& group) const {
     }
 }
 
-void Coalescing::run(GroupState& group, Timeout timeout) {
+void Coalescing::run(GroupState& group, const Limits& limits) {
     if (calls_.empty()) return;
     for (Entry& call : calls_) {
         take_operands(call.op, call.in ? &*call.in : nullptr, call.out ? &*call.out : nullptr);
@@ -215,21 +215,21 @@ void Coalescing::run(GroupState& group, Timeout timeout) {
     check_alike(group);
     check_apart(group);
     if (info(calls_.front().op.kind).point_to_point)
-        run_messages(group, timeout);
+        run_messages(group, limits);
     else
-        run_collective(group, timeout);
+        run_collective(group, limits);
 }
 
 // Messages stay messages, but none waits for another.
-void Coalescing::run_messages(GroupState& group, Timeout timeout) {
+void Coalescing::run_messages(GroupState& group, const Limits& limits) {
     std::vector<Work> works;
     works.reserve(calls_.size());
     for (Entry& call : calls_)
-        works.push_back(group.start(call.op, std::move(call.in), std::move(call.out), timeout));
+        works.push_back(group.start(call.op, std::move(call.in), std::move(call.out), limits));
     wait_all(works);
 }
 
-void Coalescing::run_collective(GroupState& group, Timeout timeout) {
+void Coalescing::run_collective(GroupState& group, const Limits& limits) {
     const OpInfo& row = info(calls_.front().op.kind);
     std::vector<std::span<const Buffer>> ins;
     std::vector<std::span<const Buffer>> outs;
@@ -257,14 +257,14 @@ void Coalescing::run_collective(GroupState& group, Timeout timeout) {
         out->fill();
         all.out = out->buffers();
     }
-    static_cast<void>(group.run(all, timeout));
+    static_cast<void>(group.run(all, limits));
     if (out) out->give_back();
     for (const Entry& call : calls_)
         if (call.out) call.out->finish();
 }
 
-CoalescingScope::CoalescingScope(std::shared_ptr<GroupState> group, Timeout timeout)
-    : group_(std::move(group)), timeout_(timeout), calls_(std::make_unique<Coalescing>()) {
+CoalescingScope::CoalescingScope(std::shared_ptr<GroupState> group, const Limits& limits)
+    : group_(std::move(group)), limits_(limits), calls_(std::make_unique<Coalescing>()) {
     if (!group_->open_scope(*calls_))
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("coalesce on group \"{}\" inside another one of the same group",
@@ -279,7 +279,7 @@ void CoalescingScope::close() noexcept {
 
 void CoalescingScope::run() {
     close();
-    calls_->run(*group_, timeout_);
+    calls_->run(*group_, limits_);
 }
 
 }  // namespace trireme

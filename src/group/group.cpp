@@ -30,8 +30,8 @@ const std::string no_name;
 
 }  // namespace
 
-Group::Group(std::shared_ptr<GroupState> state, Timeout timeout) noexcept
-    : state_(std::move(state)), timeout_(timeout) {}
+Group::Group(std::shared_ptr<GroupState> state, Limits limits) noexcept
+    : state_(std::move(state)), limits_(limits) {}
 
 bool Group::is_coalescing() const noexcept { return state_ && state_->scope() != nullptr; }
 bool Group::is_member() const noexcept { return state_ != nullptr; }
@@ -125,19 +125,19 @@ int Group::run_on(Op& op, Operand* in, bool in_lasts, Operand* out) const {
         return -1;
     }
     take_operands(op, in, out);
-    const int source = own.run(op, timeout_);
+    const int source = own.run(op, limits_);
     if (out != nullptr) out->finish();
     return source;
 }
 
-int Group::run(const Op& op) const { return member(state_).run(op, timeout_); }
+int Group::run(const Op& op) const { return member(state_).run(op, limits_); }
 
 Prepared Group::prepare(const Op& op, std::optional<Operand> in, std::optional<Operand> out) const {
-    return Prepared(member(state_).prepare(op, std::move(in), std::move(out), timeout_));
+    return Prepared(member(state_).prepare(op, std::move(in), std::move(out), limits_));
 }
 
 Work Group::start(const Op& op, std::optional<Operand> in, std::optional<Operand> out) const {
-    return member(state_).start(op, std::move(in), std::move(out), timeout_);
+    return member(state_).start(op, std::move(in), std::move(out), limits_);
 }
 
 }  // namespace trireme

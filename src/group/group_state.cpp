@@ -14,6 +14,12 @@
 
 namespace trireme {
 
+namespace {
+
+constexpr Timeout time_to_report{1'000};
+
+}  // namespace
+
 GroupState::GroupState(std::shared_ptr<WorldState> world, GroupPlan plan)
     : world_(std::move(world)), plan_(std::move(plan)) {
     const Engine::Turn turn(engine());
@@ -67,6 +73,8 @@ Engine::Clock::time_point GroupState::deadline(const Op& op, Timeout timeout,
     if (op.timeout > Timeout{0}) timeout = op.timeout;
     if (timeout <= Timeout{0}) timeout = plan_.timeout;
     if (timeout <= Timeout{0}) timeout = world_->options().timeout;
+    // The others get to hear from rank 0 who is missing.
+    if (op.kind == OpKind::monitored_barrier && rank() != 0) timeout += time_to_report;
     return Engine::after(timeout, now);
 }
 
@@ -135,25 +143,26 @@ void GroupState::refuse_lonely(const Op& op) {
                                 receives ? "send or send_async" : "recv_async"));
 }
 
-int GroupState::run(const Op& op, Timeout timeout) {
+int GroupState::run(const Op& op, const Limits& limits) {
     refuse_after_fork();
     validate(op, *this);
     refuse_what_backend_cannot(op);
     refuse_lonely(op);
     // Asked once: it is a good part of a short operation's time.
     const auto now = Engine::Clock::now();
-    Operation operation(*this, op, now, deadline(op, timeout, now));
+    Operation operation(*this, op, now, deadline(op, limits.timeout, now), limits);
     engine().run(operation);
     if (operation.error()) std::rethrow_exception(operation.error());
     return operation.source();
 }
 
 Work GroupState::start(const Op& op, std::optional<Operand> in, std::optional<Operand> out,
-                       Timeout timeout) {
+                       const Limits& limits) {
     refuse_after_fork();
     const auto now = Engine::Clock::now();
-    auto operation = std::make_shared<Operation>(shared_from_this(), op, std::move(in),
-                                                 std::move(out), now, deadline(op, timeout, now));
+    auto operation =
+        std::make_shared<Operation>(shared_from_this(), op, std::move(in), std::move(out), now,
+                                    deadline(op, limits.timeout, now), limits);
     validate(operation->op(), *this);
     refuse_what_backend_cannot(operation->op());
     engine().start(operation);
@@ -161,12 +170,12 @@ Work GroupState::start(const Op& op, std::optional<Operand> in, std::optional<Op
 }
 
 std::shared_ptr<Execution> GroupState::prepare(const Op& op, std::optional<Operand> in,
-                                               std::optional<Operand> out, Timeout timeout) {
+                                               std::optional<Operand> out, const Limits& limits) {
     refuse_after_fork();
     // Its time begins when it is started.
     auto operation = std::make_shared<Operation>(shared_from_this(), op, std::move(in),
                                                  std::move(out), Engine::Clock::time_point(),
-                                                 Engine::Clock::time_point(), timeout);
+                                                 Engine::Clock::time_point(), limits);
     validate(operation->op(), *this);
     refuse_what_backend_cannot(operation->op());
     return operation;
@@ -314,6 +323,7 @@ void GroupState::fail_reported(int by, const Error& error) {
 void GroupState::fail_all(const Error& error, const Error* told) {
     if (failure_) return;
     failure_ = error;
+    world_->note_failure(error);
     const std::exception_ptr shared = std::make_exception_ptr(error);
     for (Link* link : links_) {
         link->fail_stream(stream(), shared);

@@ -72,13 +72,14 @@ public:
     [[nodiscard]] Coalescing* scope() const noexcept;
 
     /// Blocking.
-    int run(const Op& op, Timeout timeout);
+    int run(const Op& op, const Limits& limits);
     /// Started.
     [[nodiscard]] Work start(const Op& op, std::optional<Operand> in, std::optional<Operand> out,
-                             Timeout timeout);
+                             const Limits& limits);
     /// To be started by `Execution::restart`.
     [[nodiscard]] std::shared_ptr<Execution> prepare(const Op& op, std::optional<Operand> in,
-                                                     std::optional<Operand> out, Timeout timeout);
+                                                     std::optional<Operand> out,
+                                                     const Limits& limits);
     void abort(const std::string& reason);
     [[nodiscard]] WorldState& world() const noexcept { return *world_; }
 
@@ -115,7 +116,7 @@ public:
     /// other members.
     void fail_under_way(const Error& cause);
 
-    /// What to say of an operation that waits, and which world ranks keep it waiting.
+    /// What to say of an operation that waits, and which world ranks are to blame for that.
     struct Complaint {
         std::string text;
         std::vector<int> ranks;

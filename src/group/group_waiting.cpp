@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@ constexpr std::chrono::seconds soon{5};
 bool needs_every_rank(const OpRecord& record) {
     switch (record.kind) {
         case OpKind::barrier:
+        case OpKind::monitored_barrier:
         case OpKind::send:
         case OpKind::recv: return true;
         case OpKind::all_reduce:
@@ -122,7 +124,10 @@ GroupState::Complaint GroupState::complain(const Operation& operation,
     const bool collective = !info(record.kind).point_to_point;
     Complaint complaint;
     // Of a tree a rank knows its neighbours only; who has not come at all, their boards show.
-    complaint.ranks = missing_ranks(operation);
+    if (record.kind != OpKind::monitored_barrier) complaint.ranks = missing_ranks(operation);
+    // One that has come may have been stopped since; and who waits for it need not be this rank.
+    if (complaint.ranks.empty() && collective)
+        complaint.ranks = world_->lookout().silent(other_ranks(), now);
     if (complaint.ranks.empty()) complaint.ranks = awaited_ranks(operation);
     const bool alone = complaint.ranks.size() == 1;
     complaint.text = fmt::format("{} on group \"{}\": rank {} waited {:.1f} s for {}{}",
@@ -135,11 +140,22 @@ GroupState::Complaint GroupState::complain(const Operation& operation,
                                  fmt::join(complaint.ranks, ", "));
     if (*record.algorithm != '\0')
         complaint.text += fmt::format(" (algorithm {})", record.algorithm);
-    for (std::size_t i = 0; i < std::min(complaint.ranks.size(), most_described); ++i)
-        complaint.text +=
-            fmt::format("; rank {} {}", complaint.ranks[i],
-                        world_->lookout().whereabouts(complaint.ranks[i], stream(),
-                                                      collective ? record.sequence : 0, now));
+    const auto describe = [&](const std::vector<int>& ranks) {
+        for (std::size_t i = 0; i < std::min(ranks.size(), most_described); ++i)
+            complaint.text +=
+                fmt::format("; rank {} {}", ranks[i],
+                            world_->lookout().whereabouts(ranks[i], stream(),
+                                                          collective ? record.sequence : 0, now));
+    };
+    describe(complaint.ranks);
+    // To blame is not who waits in turn, but whom that one waits for.
+    std::vector<int> roots = world_->lookout().roots(complaint.ranks, world_rank(), now);
+    std::vector<int> further;
+    std::ranges::copy_if(roots, std::back_inserter(further), [&](int rank) {
+        return std::ranges::find(complaint.ranks, rank) == complaint.ranks.end();
+    });
+    describe(further);
+    complaint.ranks = std::move(roots);
     return complaint;
 }
 
@@ -151,7 +167,9 @@ void GroupState::look(Engine::Clock::time_point now, std::vector<board::Wait>& w
         const auto waited = now - operation->started();
         if (waited < worth_showing) continue;
         // Of many that are started the first says what there is to say.
-        if (waited >= patience && operation->lose_patience() && !std::exchange(warned, true))
+        const Timeout own = operation->patience();
+        if (waited >= (own > Timeout{0} ? own : patience) && operation->lose_patience() &&
+            !std::exchange(warned, true))
             warn(complain(*operation, now).text);
         if (waits.size() >= board::most_waits) continue;
         const bool any = operation->record().peer == AnySource::rank;

@@ -12,20 +12,21 @@
 namespace trireme {
 
 Operation::Operation(GroupState& group, const Op& op, Engine::Clock::time_point now,
-                     Engine::Clock::time_point deadline)
+                     Engine::Clock::time_point deadline, const Limits& limits)
     : Execution(group.engine(), deadline),
       group_(group),
+      limits_(limits),
       op_(op),
       asked_peer_(op.peer),
       started_(now) {}
 
 Operation::Operation(std::shared_ptr<GroupState> group, const Op& op, std::optional<Operand> in,
                      std::optional<Operand> out, Engine::Clock::time_point now,
-                     Engine::Clock::time_point deadline, Timeout timeout)
+                     Engine::Clock::time_point deadline, const Limits& limits)
     : Execution(group->engine(), deadline),
       kept_group_(std::move(group)),
       group_(*kept_group_),
-      timeout_(timeout),
+      limits_(limits),
       op_(op),
       asked_peer_(op.peer),
       in_(std::move(in)),
@@ -73,7 +74,7 @@ void Operation::restart() {
     {
         const Engine::Turn turn(engine());
         started_ = Engine::Clock::now();
-        rewind(group_.deadline(op_, timeout_, started_));
+        rewind(group_.deadline(op_, limits_.timeout, started_));
     }
     engine().start(shared_from_this());
 }
@@ -81,6 +82,14 @@ void Operation::restart() {
 void Operation::expire() {
     const GroupState::Complaint complaint = group_.complain(*this, Engine::Clock::now());
     group_.fail(Error(ErrorCode::timeout, complaint.text, complaint.ranks), true);
+}
+
+void Operation::abandon() {
+    group_.fail(Error(ErrorCode::peer_lost,
+                      fmt::format("{} on group \"{}\": rank {} gave it up because of an exception",
+                                  record_.describe(), group_.name(), group_.world_rank()),
+                      {group_.world_rank()}),
+                true);
 }
 
 void Operation::show() {

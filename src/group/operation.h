@@ -18,11 +18,11 @@ class Operation final : public Execution,
 public:
     /// A blocking one: what `op` points to outlasts it.
     Operation(GroupState& group, const Op& op, Engine::Clock::time_point now,
-              Engine::Clock::time_point deadline);
+              Engine::Clock::time_point deadline, const Limits& limits);
     /// A started one: keeps its operands, and the group.
     Operation(std::shared_ptr<GroupState> group, const Op& op, std::optional<Operand> in,
               std::optional<Operand> out, Engine::Clock::time_point now,
-              Engine::Clock::time_point deadline, Timeout timeout = Timeout{0});
+              Engine::Clock::time_point deadline, const Limits& limits);
 
     void begin() override;
     /// Under the engine's mutex: runs the algorithm. The group calls it, at once or when its turn
@@ -30,6 +30,7 @@ public:
     void launch(int peer);
     void restart() override;
     void expire() override;
+    void abandon() override;
     [[nodiscard]] bool borrows() const noexcept override {
         return (in_ && in_->borrowed) || (out_ && out_->borrowed);
     }
@@ -50,6 +51,8 @@ public:
     [[nodiscard]] bool is_blocking() const noexcept { return kept_group_ == nullptr || awaited_; }
     [[nodiscard]] std::uint64_t shown_number() const noexcept { return shown_; }
     [[nodiscard]] Engine::Clock::time_point started() const noexcept { return started_; }
+    /// Of this call; 0: the group's.
+    [[nodiscard]] Timeout patience() const noexcept { return limits_.patience; }
     /// True once: that it waits too long is said once only.
     [[nodiscard]] bool lose_patience() noexcept { return !std::exchange(complained_, true); }
 
@@ -62,7 +65,7 @@ private:
 
     std::shared_ptr<GroupState> kept_group_;
     GroupState& group_;
-    Timeout timeout_{0};  // of each start of a prepared one
+    Limits limits_;  // as the call gave them; of a prepared one, of each start
     Op op_;
     int asked_peer_;  // `op_.peer`, before a message from any source came
     std::optional<Operand> in_;

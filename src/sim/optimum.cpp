@@ -10,7 +10,8 @@ Optimum optimum(OpKind kind, int ranks, std::size_t bytes) noexcept {
     const double all = static_cast<double>(bytes);
     const double own = all / ranks;
     switch (kind) {
-        case OpKind::barrier: return {steps, 0};
+        case OpKind::barrier:
+        case OpKind::monitored_barrier: return {steps, 0};
         case OpKind::all_reduce: return {steps, 2 * (all - own)};
         case OpKind::all_gather:
         case OpKind::reduce_scatter:

@@ -66,11 +66,15 @@ struct Cell {
     return shape == Shape::same || shape == Shape::gathered || shape == Shape::scattered;
 }
 
-/// The operations that a cell can have: a receive belongs to its send.
+/// Whether a cell can be of this kind: a receive belongs to its send, and a monitored barrier is a
+/// barrier that only blocks.
+[[nodiscard]] inline bool has_cells(OpKind kind) {
+    return kind != OpKind::recv && kind != OpKind::monitored_barrier;
+}
 [[nodiscard]] inline std::vector<OpKind> all_kinds() {
     std::vector<OpKind> kinds;
     for (const OpInfo& row : op_table)
-        if (row.kind != OpKind::recv) kinds.push_back(row.kind);
+        if (has_cells(row.kind)) kinds.push_back(row.kind);
     return kinds;
 }
 

@@ -23,8 +23,7 @@ public:
     explicit Cells(const Stage& stage) {
         for (const Algorithm* row : stage.forced) {
             // A receive belongs to its send; and what cannot run here, runs as something else.
-            if (row->kind == OpKind::recv || stage.row_for({.kind = row->kind}) == nullptr)
-                continue;
+            if (!has_cells(row->kind) || stage.row_for({.kind = row->kind}) == nullptr) continue;
             rows_.push_back({row->kind, all_reductions_of(row->kind), 0});
             rows_.back().cells = dtype_count * rows_.back().reductions.size() * modes *
                                  (has_parts(row->kind) ? part_forms : 1) * places(row->kind);
