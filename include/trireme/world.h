@@ -28,6 +28,9 @@ struct WorldOptions {
     /// How long an operation may wait before this rank warns, on standard error, and says for whom
     /// it waits and what they do instead: TRIREME_PATIENCE, in seconds.
     Timeout patience{10'000};
+    /// A host that gives no sign of life for so long is taken for lost, and its ranks with it:
+    /// TRIREME_HEARTBEAT, in seconds, 3 at least. A process that is only stopped is not.
+    Timeout heartbeat{5'000};
     /// TRIREME_TRANSPORT: auto, shm or tcp.
     Transport transport = Transport::automatic;
     /// The address that peers on other hosts connect to: TRIREME_ADDRESS; empty: the one by which
@@ -92,6 +95,21 @@ public:
     /// Lays all ranks out as a box: see `Mesh`. Throws, with both numbers, where the axes' product
     /// is not the size of the world.
     [[nodiscard]] Mesh mesh(std::vector<Axis> axes) const;
+
+    /// Fails every group of this world on all its members: calls in flight, this process's and the
+    /// peers', end with `ErrorCode::aborted` and `reason`. For a rank that cannot go on: called
+    /// where its exception is caught, it lets the peers say why. Callable from any thread.
+    /// MPI_Abort.
+    void abort(const std::string& reason) const;
+
+    /// A new world of those ranks of this one that still live and call this, in their order; this
+    /// one stays as it is. All of them agree on who belongs to it, also when another one dies
+    /// meanwhile. Waits until each rank of this world has called or is gone, for `timeout` at most
+    /// (0: the world's); ranks that call later are excluded. Throws `Error`: `aborted` on a rank
+    /// that is excluded, `timeout` where the ranks cannot connect in time, `unsupported` where one
+    /// of the ranks holds the store (MASTER_ADDR, "tcp://"), which would be lost with it.
+    /// MPIX_Comm_shrink.
+    [[nodiscard]] World shrink(Timeout timeout = Timeout{0}) const;
 
     /// What carries data to a rank: "shm", "tcp" or "self".
     [[nodiscard]] std::string_view transport(int rank) const;

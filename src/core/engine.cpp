@@ -120,6 +120,11 @@ bool Engine::poll() {
     return ready_.run() || moved;
 }
 
+void Engine::look_around() {
+    static_cast<void>(poll_descriptors());
+    static_cast<void>(poll());
+}
+
 bool Engine::poll_descriptors() {
     std::array<epoll_event, 64> events;
     const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), 0);

@@ -100,6 +100,9 @@ public:
     [[nodiscard]] ReadyQueue& ready() noexcept { return ready_; }
     [[nodiscard]] BlockPool& blocks() noexcept { return blocks_; }
 
+    /// Under the mutex: looks at everything once, also at descriptors that only tell of a death.
+    void look_around();
+
     /// Adds something to look at: on every round if `every_round`, and when `descriptor` (unless
     /// -1) becomes readable.
     void add(Pollable& pollable, bool every_round, int descriptor);

@@ -68,13 +68,14 @@ void connect_others(Context& context, const std::string& address, Entry entry,
 }  // namespace
 
 Connections connect_all(Store& store, int rank, int size, const WorldOptions& options, int doorbell,
-                        const BoardAddress& board, Clock::time_point deadline,
+                        const BoardAddress& board, int launched_as, Clock::time_point deadline,
                         const std::string& address) {
     make_room_for_descriptors(size);
     Context context{.store = store,
                     .rank = rank,
                     .size = size,
                     .transport = options.transport,
+                    .heartbeat = options.heartbeat,
                     .doorbell = doorbell,
                     .start = Clock::now(),
                     .deadline = deadline};
@@ -86,6 +87,7 @@ Connections connect_all(Store& store, int rank, int size, const WorldOptions& op
         if (size > 1) {
             Entry entry;
             entry.board = board;
+            entry.launched_as = launched_as;
             entry.settings = shared_settings(options);
             connect_others(context, options.address.empty() ? address : options.address,
                            std::move(entry), result.peers);
@@ -95,7 +97,10 @@ Connections connect_all(Store& store, int rank, int size, const WorldOptions& op
         if (!context.late()) context.report(error);
         throw;
     }
-    for (const Entry& entry : context.entries) result.boards.push_back(entry.board);
+    for (const Entry& entry : context.entries) {
+        result.boards.push_back(entry.board);
+        result.launched_as.push_back(entry.launched_as);
+    }
     result.token = context.token;
     result.inbox = std::move(context.inbox);
     if (result.inbox) result.inbox->close_descriptor();

@@ -27,8 +27,13 @@ struct Connections {
     /// where this rank does not use shared memory.
     std::shared_ptr<ShmInbox> inbox;
     std::vector<BoardAddress> boards;  ///< by world rank; none where the rank is alone
+    std::vector<int> launched_as;      ///< as `boards`; -1: by no launcher
     shm::Token token{};                ///< of the world
 };
+
+/// Makes the ranks that are meeting in `store` fail, and says why: for one that will not come. `by`
+/// is a rank of that world.
+void fail_meeting(Store& store, int by, const std::string& reason);
 
 /// Connects every rank of a world with every other.
 ///
@@ -44,13 +49,14 @@ struct Connections {
 /// the store, or is dropped; a connection that stays silent blocks nobody and is dropped in time.
 ///
 /// `store` holds the keys of this world only. `doorbell` is the eventfd that peers ring while this
-/// rank sleeps; they get copies. `board` is where they may look at what this one does. `address` is
+/// rank sleeps; they get copies. `board` is where they may look at what this one does, and
+/// `launched_as` the rank under which the launcher knows this process, or -1. `address` is
 /// where peers on other hosts reach this one, unless `options.address` says otherwise. Throws
 /// `Error(rendezvous)` that names the ranks that are missing, or the pair that cannot be connected
 /// and why; `Error(system)` where descriptors run out. A rank that fails tells the others through
 /// the store.
 [[nodiscard]] Connections connect_all(Store& store, int rank, int size, const WorldOptions& options,
-                                      int doorbell, const BoardAddress& board,
+                                      int doorbell, const BoardAddress& board, int launched_as,
                                       std::chrono::steady_clock::time_point deadline,
                                       const std::string& address = "127.0.0.1");
 

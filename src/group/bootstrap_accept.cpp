@@ -118,7 +118,8 @@ private:
         Connection& place = peers_[static_cast<std::size_t>(rank)];
         if (!stranger.is_unix) {
             if (!send_hello(stranger.socket.get(), context_.hello())) return;
-            place = {std::make_unique<TcpWire>(std::move(stranger.socket)), nullptr};
+            place = {std::make_unique<TcpWire>(std::move(stranger.socket), context_.heartbeat),
+                     nullptr};
             return;
         }
         std::string problem;

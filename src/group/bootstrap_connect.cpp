@@ -65,7 +65,8 @@ Connection connect_tcp(const Context& context, int peer) {
         if (resolved.addresses.empty()) problem = resolved.error;
         for (const store::Address& address : resolved.addresses) {
             UniqueFd socket = try_address(context, peer, address, problem);
-            if (socket) return {std::make_unique<TcpWire>(std::move(socket)), nullptr};
+            if (socket)
+                return {std::make_unique<TcpWire>(std::move(socket), context.heartbeat), nullptr};
         }
         if (context.late()) break;
     }

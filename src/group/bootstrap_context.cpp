@@ -71,15 +71,17 @@ std::vector<int> wait_for_all(const Context& context, const std::vector<std::str
 }  // namespace
 
 std::string Entry::text() const {
-    return fmt::format("{} {} {} {} {}", unix_name.empty() ? "-" : unix_name,
-                       tcp.host.empty() ? "-" : tcp.host, tcp.port, board.text(), settings);
+    return fmt::format("{} {} {} {} {} {}", unix_name.empty() ? "-" : unix_name,
+                       tcp.host.empty() ? "-" : tcp.host, tcp.port, board.text(), launched_as,
+                       settings);
 }
 
 Entry Entry::parse(const std::string& text, int rank) {
     std::istringstream in(text);
     Entry entry;
     std::string board;
-    if (!(in >> entry.unix_name >> entry.tcp.host >> entry.tcp.port >> board)) {
+    if (!(in >> entry.unix_name >> entry.tcp.host >> entry.tcp.port >> board >>
+          entry.launched_as)) {
         throw Error(ErrorCode::rendezvous,
                     fmt::format("the store holds '{}' under '{}', which is not how a rank is "
                                 "reached: another version of Trireme?",
@@ -124,7 +126,7 @@ void Context::check_others() const {
 
 void Context::report(const Error& error) const noexcept {
     try {
-        store.compare_set(failure_key, "", fmt::format("{} {}", rank, error.what()));
+        fail_meeting(store, rank, error.what());
     } catch (const std::exception&) {  // the error itself is what counts
     }
 }
@@ -191,3 +193,11 @@ void check_settings(const Context& context) {
 std::string random_name() { return "trireme-" + hex(random_token()); }
 
 }  // namespace trireme::bootstrap
+
+namespace trireme {
+
+void fail_meeting(Store& store, int by, const std::string& reason) {
+    store.compare_set(bootstrap::failure_key, "", fmt::format("{} {}", by, reason));
+}
+
+}  // namespace trireme

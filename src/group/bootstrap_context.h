@@ -20,6 +20,7 @@ struct Entry {
     std::string unix_name;
     store::Endpoint tcp;
     BoardAddress board;
+    int launched_as = -1;  ///< its rank for the launcher; -1: there is none
     std::string settings;  ///< that must be the same on all ranks, as people write them
 
     [[nodiscard]] std::string text() const;
@@ -33,6 +34,7 @@ struct Context {
     int rank;
     int size;
     Transport transport;
+    Timeout heartbeat;
     int doorbell;
     Clock::time_point start;
     Clock::time_point deadline;

@@ -45,6 +45,7 @@ WorldOptions WorldOptions::from_environment() {
     WorldOptions options;
     set_seconds(options.timeout, "TRIREME_TIMEOUT");
     set_seconds(options.patience, "TRIREME_PATIENCE");
+    set_seconds(options.heartbeat, "TRIREME_HEARTBEAT");
     if (const auto text = variable("TRIREME_TRANSPORT"); text == "shm") {
         options.transport = Transport::shm;
     } else if (text == "tcp") {
@@ -104,6 +105,10 @@ Group World::group(const std::vector<int>& ranks, GroupOptions options) const {
 Mesh World::mesh(std::vector<Axis> axes) const {
     return Mesh(std::make_shared<Mesh::State>(state_, std::move(axes)));
 }
+
+void World::abort(const std::string& reason) const { state_->abort(reason); }
+
+World World::shrink(Timeout timeout) const { return World(state_->shrink(timeout)); }
 
 std::string_view World::transport(int rank) const {
     if (rank < 0 || rank >= size())

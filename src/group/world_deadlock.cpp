@@ -60,14 +60,29 @@ void WorldState::look_for_circle() {
         circle.push_back({.rank = rank, .number = stands.at(rank).number});
         certain = certain && stands.at(rank).certain;
     }
-    const bool unchanged = circle == circle_;
-    circle_ = circle;
-    if (ranks.empty() || ranks.front() != rank_ || !unchanged) return;
+    if (circle != circle_) {
+        circle_ = circle;
+        circle_beats_.clear();
+        for (const int rank : ranks) circle_beats_.push_back(stands.at(rank).beat);
+        return;
+    }
+    if (ranks.empty() || ranks.front() != rank_ || !seen_again(stands, ranks)) return;
 
     const std::string text = describe_circle(stands, ranks);
     if (certain) return leave_circle(circle, "deadlock: " + text);
     if (std::exchange(suspected_, own->second.number) != own->second.number)
         warn(fmt::format("deadlock suspected, unless another thread makes a call: {}", text));
+}
+
+// Whether every rank of the circle has been seen in the same call after the circle was found. What
+// a rank of another host shows may be older than that; not so the second excerpt since.
+bool WorldState::seen_again(const std::map<int, Stand>& stands,
+                            const std::vector<int>& circle) const {
+    for (std::size_t i = 0; i < circle.size(); ++i) {
+        const std::uint64_t beat = stands.at(circle[i]).beat;
+        if (beat != 0 && beat < circle_beats_[i] + 2) return false;
+    }
+    return true;
 }
 
 // Whether one of those that this rank needs has found a circle with this rank's call.
@@ -85,6 +100,7 @@ void WorldState::leave_circle(std::span<const board::Circle::Member> circle,
                               std::string_view text) {
     // Before this rank's call ends.
     recorder_.show_circle(circle, text);
+    if (bulletin_) bulletin_->hurry();
     std::vector<int> ranks;
     std::uint64_t own = 0;
     for (const board::Circle::Member& member : circle) {

@@ -19,9 +19,14 @@ namespace trireme {
 
 namespace {
 
+constexpr Timeout look_up{1'000};  // of what is there
+
 std::string members_key(const std::vector<int>& ranks) {
     return fmt::format("group/{}", fmt::join(ranks, ","));
 }
+
+// What a rank that others wait for has made instead.
+std::string last_made_key(int rank) { return fmt::format("made/{}", rank); }
 
 // What this rank does while it makes a group, for its peers to see.
 class Making {
@@ -52,7 +57,12 @@ std::uint32_t WorldState::agree_on_stream(const std::vector<int>& ranks,
     std::string stream;
     if (rank_ == lowest) {
         stream = std::to_string(store_->add("streams", 1));
-        if (size > 1) store_->set(key, stream);
+        if (size > 1) {
+            // First: whoever waits for another group asks for this.
+            store_->set(last_made_key(rank_),
+                        fmt::format("\"{}\" of ranks {}", group.name, fmt::join(ranks, ",")));
+            store_->set(key, stream);
+        }
     } else {
         const std::string text = fmt::format("making group \"{}\" of ranks {}, which needs rank {}",
                                              group.name, fmt::join(ranks, ","), lowest);
@@ -72,11 +82,16 @@ std::string WorldState::await_key(const std::string& key, int maker, const std::
                                   Timeout patience) {
     const auto start = Engine::Clock::now();
     const auto complaint = [&] {
+        const std::string made = last_made_key(maker);
+        const std::string other =
+            store_->check({&made, 1})
+                ? fmt::format("the last group that it made is {}", store_->get(made, look_up))
+                : "it has made no group with others";
         const auto now = Engine::Clock::now();
         const Engine::Turn turn(engine_);
-        return fmt::format("{}: rank {} waited {:.1f} s; rank {} {}", text, rank_,
+        return fmt::format("{}: rank {} waited {:.1f} s; rank {} {}; {}", text, rank_,
                            std::chrono::duration<double>(now - start).count(), maker,
-                           lookout_->whereabouts(maker, 0, 0, now));
+                           lookout_->whereabouts(maker, 0, 0, now), other);
     };
     patience = std::min(patience, options_.timeout);
     try {

@@ -4,12 +4,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <thread>
 #include <utility>
 
 #include "group/backend_runner.h"
 #include "group/bootstrap.h"
 #include "group/group_state.h"
+#include "group/last_words.h"
+#include "group/shrink.h"
 #include "link/shm/inbox.h"
+#include "store/launcher_keys.h"
 #include "store/rendezvous.h"
 #include "trireme/error.h"
 
@@ -21,6 +27,14 @@ namespace {
 // for ranks that are still starting.
 constexpr std::chrono::seconds parting{2};
 constexpr Timeout last_start{30'000};
+constexpr std::chrono::milliseconds last_breath{300};
+// A launcher notices at once that a rank has ended; its word needs a moment to get here.
+constexpr Timeout obituary{500};
+
+int rank_for_launcher() noexcept {
+    const char* const text = std::getenv("RANK");
+    return text != nullptr ? std::atoi(text) : -1;
+}
 
 }  // namespace
 
@@ -31,11 +45,17 @@ WorldState::WorldState(Rendezvous meeting, const WorldOptions& options)
       choice_(options.algorithm),
       server_(std::move(meeting.server)),
       store_(std::move(meeting.store)),
+      launcher_(std::move(meeting.launcher)),
+      store_outlives_ranks_(meeting.outlives_ranks),
+      host_(std::move(meeting.host)),
+      exceptions_at_start_(std::uncaught_exceptions()),
       recorder_(meeting.rank) {
     const auto deadline = Engine::after(options_.timeout);
-    Connections connections = connect_all(
-        *store_, rank_, size_, options_, engine_.doorbell(), recorder_.address(), deadline,
-        local_address_towards(meeting.host.empty() ? "127.0.0.1" : meeting.host));
+    Connections connections =
+        connect_all(*store_, rank_, size_, options_, engine_.doorbell(), recorder_.address(),
+                    launcher_ ? rank_for_launcher() : -1, deadline,
+                    local_address_towards(host_.empty() ? "127.0.0.1" : host_));
+    launched_as_ = std::move(connections.launched_as);
     inbox_ = std::move(connections.inbox);
     recorder_.set_token(connections.token);
     lookout_.emplace(std::move(connections.boards), connections.token);
@@ -57,29 +77,42 @@ WorldState::WorldState(Rendezvous meeting, const WorldOptions& options)
     }
     store_->set(fmt::format("reach/{}", rank_), reach);
     if (store_->add("started", 1) == size_) store_->set("all-started", "1");
+    start_bulletin();
+    last_words::enrol(*this);
 }
 
 WorldState::~WorldState() { shut_down(); }
 
 void WorldState::shut_down() noexcept {
     if (std::exchange(shut_down_, true)) return;
+    last_words::withdraw(*this);
     if (engine_.after_fork()) {
         // The connections are the parent's: a child that ends must not hang up for it.
         for (auto& link : links_) {
             [[maybe_unused]] const Link* const kept = link.release();
         }
+        // The thread did not come along.
+        [[maybe_unused]] const Bulletin* const kept = bulletin_.release();
         return;
     }
+    bulletin_.reset();
     try {
+        const std::optional<Error> reason = reason_to_leave();
+        // What is still under way would wait for ranks that wait for this one.
+        if (std::uncaught_exceptions() > exceptions_at_start_) {
+            const Engine::Turn turn(engine_);
+            fail_all(Error(ErrorCode::peer_lost,
+                           fmt::format("rank {} has left the world: {}", rank_, reason->what()),
+                           reason->ranks()),
+                     true);
+        }
         engine_.drain();
         {
             const Engine::Turn turn(engine_);
             const Error error(ErrorCode::aborted,
                               fmt::format("rank {} has destroyed its World", rank_));
-            const auto groups = groups_;  // failing one changes nothing here, but be safe
-            for (const auto& [stream, group] : groups) group->fail(error, false);
-            engine_.ready().run();
-            for (const auto& link : links_) link->leave(Engine::Clock::now() + parting);
+            fail_all(error, false);
+            for (const auto& link : links_) link->leave(Engine::Clock::now() + parting, reason);
         }
         engine_.stop();
         if (server_) store_->wait(std::vector<std::string>{"all-started"}, last_start);
@@ -95,12 +128,72 @@ void WorldState::shut_down() noexcept {
     server_.reset();
 }
 
+// What a peer is to hear that waits for this rank, and which ranks to blame: the first that went
+// wrong here is the root of what goes wrong there.
+std::optional<Error> WorldState::reason_to_leave() {
+    const Engine::Turn turn(engine_);
+    const bool thrown = std::uncaught_exceptions() > exceptions_at_start_;
+    if (!first_failure_)
+        return thrown
+                   ? std::optional(Error(ErrorCode::peer_lost, "because of an exception", {rank_}))
+                   : std::nullopt;
+    return Error(
+        ErrorCode::peer_lost,
+        fmt::format("{} after {}", thrown ? "because of an exception," : "its World was destroyed,",
+                    first_failure_->what()),
+        first_failure_->ranks());
+}
+
+// Failing a group changes nothing here, but be safe.
+void WorldState::fail_all(const Error& error, bool tell) {
+    const auto groups = groups_;
+    for (const auto& [stream, group] : groups) group->fail(error, tell);
+    engine_.ready().run();
+}
+
+void WorldState::abort(const std::string& reason) {
+    const Engine::Turn turn(engine_);
+    fail_all(Error(ErrorCode::aborted,
+                   fmt::format("the world was aborted by rank {}: {}", rank_, reason), {rank_}),
+             true);
+}
+
+void WorldState::speak_last_words(const std::string& thrown) noexcept {
+    if (engine_.after_fork()) return;
+    try {
+        // Another thread gives it back soon, unless it is this thread that has it.
+        const auto until = Engine::Clock::now() + last_breath;
+        for (;;) {
+            const Engine::Turn turn(engine_, std::try_to_lock);
+            if (!turn.owned()) {
+                if (Engine::Clock::now() >= until) return;
+                std::this_thread::yield();
+                continue;
+            }
+            const Error error(ErrorCode::peer_lost,
+                              fmt::format("rank {} died of an exception: {}", rank_, thrown),
+                              {rank_});
+            for (const auto& [stream, group] : groups_) group->fail(error, true);
+            for (const auto& link : links_) link->leave(until);
+            return;
+        }
+    } catch (const std::exception&) {  // it dies in any case
+    }
+}
+
 void WorldState::look(std::chrono::steady_clock::time_point now) {
+    for (const auto& link : links_) link->check_heartbeat(options_.heartbeat);
     std::vector<board::Wait> waits;
     for (const auto& [stream, group] : groups_) group->look(now, waits);
     if (!waits.empty() || shows_waits_) recorder_.show_waits(waits, now);
     shows_waits_ = !waits.empty();
-    if (shows_waits_) look_for_circle();
+    if (!shows_waits_) return;
+    if (bulletin_) {
+        std::vector<int> ranks = lookout_->take_wanted();
+        for (const board::Wait& wait : waits) ranks.push_back(wait.rank);
+        bulletin_->want(ranks);
+    }
+    look_for_circle();
 }
 
 void WorldState::enter(GroupState& group) {
@@ -138,6 +231,65 @@ void WorldState::link_lost(int peer, const Error& error) {
         if (std::find(ranks.begin(), ranks.end(), peer) != ranks.end())
             group->fail_under_way(error);
     }
+}
+
+// Asked under the mutex: whoever waits for that rank waits in vain, and everybody in this world
+// else loses half a second at most, once, where the launcher does not know.
+std::string WorldState::fate(int peer) {
+    const auto at = static_cast<std::size_t>(peer);
+    if (!launcher_ || at >= launched_as_.size() || launched_as_[at] < 0) return {};
+    try {
+        return launcher_->get(launcher_exit_key(launched_as_[at]), obituary);
+    } catch (const Error&) {
+        return {};
+    }
+}
+
+bool WorldState::is_gone(int rank) {
+    const Engine::Turn turn(engine_);
+    engine_.look_around();
+    return link(rank).gone();
+}
+
+Rendezvous WorldState::meeting(std::shared_ptr<Store> store, int rank, int size) const {
+    return {.store = std::move(store),
+            .rank = rank,
+            .size = size,
+            .server = nullptr,
+            .host = host_,
+            .launcher = launcher_,
+            .outlives_ranks = store_outlives_ranks_};
+}
+
+std::shared_ptr<WorldState> WorldState::shrink(Timeout timeout) {
+    if (!store_outlives_ranks_)
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("shrink: rank 0 holds the store ({}), and would take it along; "
+                                "start the ranks with `trireme run`, or meet in a file or in a "
+                                "store outside of them (World::create)",
+                                store_->describe()));
+    const std::lock_guard lock(shrinking_);
+    if (timeout <= Timeout{0}) timeout = options_.timeout;
+    return Shrinking(*this, shrink_epoch_, timeout).run();
+}
+
+void WorldState::start_bulletin() {
+    // Ranks of one host may use TCP, too; then the thread finds nobody, and ends.
+    const bool alone =
+        std::ranges::all_of(links_, [](const auto& link) { return link->transport() != "tcp"; });
+    if (alone) return;
+    bulletin_ = std::make_unique<Bulletin>(
+        store_, recorder_.shown(),
+        Bulletin::World{.remote =
+                            [this] {
+                                const Engine::Turn turn(engine_);
+                                return lookout_->find_remote(size_);
+                            },
+                        .deliver =
+                            [this](int rank, const std::string& excerpt) {
+                                const Engine::Turn turn(engine_);
+                                lookout_->receive(rank, excerpt);
+                            }});
 }
 
 void WorldState::came_unexpected(int peer, const Envelope& envelope) {

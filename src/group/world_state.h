@@ -13,6 +13,7 @@
 #include "algorithm/select.h"
 #include "core/engine.h"
 #include "link/link.h"
+#include "observe/bulletin.h"
 #include "observe/lookout.h"
 #include "observe/recorder.h"
 #include "trireme/store.h"
@@ -49,11 +50,28 @@ public:
     [[nodiscard]] const AlgorithmChoice& choice() const noexcept { return choice_; }
     [[nodiscard]] Link& link(int rank) noexcept { return *links_[static_cast<std::size_t>(rank)]; }
 
+    /// The store of this world, and where a part of its ranks may meet in a part of it.
+    [[nodiscard]] const std::shared_ptr<Store>& shared_store() const noexcept { return store_; }
+    [[nodiscard]] Rendezvous meeting(std::shared_ptr<Store> store, int rank, int size) const;
+    /// Whether the rank has left or is lost. Looks.
+    [[nodiscard]] bool is_gone(int rank);
+    /// See `World::shrink`.
+    [[nodiscard]] std::shared_ptr<WorldState> shrink(Timeout timeout);
+    /// See `World::abort`.
+    void abort(const std::string& reason);
+    /// The process ends by an exception: tells the peers, as far as that goes at once.
+    void speak_last_words(const std::string& thrown) noexcept;
+
     /// See `World::group`.
     [[nodiscard]] std::shared_ptr<GroupState> make_group(const std::vector<int>& ranks,
                                                          GroupOptions options);
 
     // --- Under the engine's mutex --------------------------------------------------------------
+
+    /// A group has failed.
+    void note_failure(const Error& error) {
+        if (!first_failure_) first_failure_ = error;
+    }
 
     void enter(GroupState& group);
     void leave(GroupState& group) noexcept;
@@ -61,12 +79,18 @@ public:
     void stream_failed(int peer, std::uint32_t stream, const Error& error) override;
     void peer_left(int peer, std::uint32_t stream, const Error& error) override;
     void link_lost(int peer, const Error& error) override;
+    [[nodiscard]] std::string fate(int peer) override;
     void came_unexpected(int peer, const Envelope& envelope) override;
     [[nodiscard]] bool retired(std::uint32_t stream) const noexcept override;
 
 private:
+    [[nodiscard]] std::optional<Error> reason_to_leave();
+    void fail_all(const Error& error, bool tell);
+    void start_bulletin();
     void look(std::chrono::steady_clock::time_point now) override;
     void look_for_circle();
+    [[nodiscard]] bool seen_again(const std::map<int, Stand>& stands,
+                                  const std::vector<int>& circle) const;
     [[nodiscard]] bool join_circle(const Stand& own);
     void leave_circle(std::span<const board::Circle::Member> circle, std::string_view text);
     [[nodiscard]] std::uint32_t agree_on_stream(const std::vector<int>& ranks,
@@ -83,20 +107,31 @@ private:
     int rank_;
     int size_;
     AlgorithmChoice choice_;
-    std::shared_ptr<void> server_;  // where this rank holds the store
-    std::shared_ptr<Store> store_;  // this world's part of it
+    std::shared_ptr<void> server_;     // where this rank holds the store
+    std::shared_ptr<Store> store_;     // this world's part of it
+    std::shared_ptr<Store> launcher_;  // its store; null: no launcher
+    std::vector<int> launched_as_;     // by world rank: what the launcher calls it
+    bool store_outlives_ranks_;
+    std::string host_;             // of the store
+    int exceptions_at_start_ = 0;  // in flight, in the thread that made this world
     Engine engine_;
     Recorder recorder_;
     std::optional<Lookout> lookout_;  // set in the constructor
     bool shows_waits_ = false;
     std::vector<board::Circle::Member> circle_;  // found at the last look
+    std::vector<std::uint64_t> circle_beats_;    // ... when it was found: of each of its ranks
     std::uint64_t suspected_ = 0;                // this rank's call, once it was said
+    std::unique_ptr<Bulletin> bulletin_;         // where there may be other hosts
     std::shared_ptr<ShmInbox> inbox_;
     std::vector<std::unique_ptr<Link>> links_;  // by world rank
     std::map<std::uint32_t, GroupState*> groups_;
     std::map<std::uint32_t, Error> early_failures_;  // of groups that are not made here yet
     std::set<std::uint32_t> retired_;
+    std::optional<Error> first_failure_;
     bool shut_down_ = false;
+
+    std::mutex shrinking_;
+    int shrink_epoch_ = 0;  // the last one that this rank took part in
 
     std::mutex making_;                     // one group is made at a time
     std::map<std::vector<int>, int> made_;  // how many groups of the same members there were

@@ -17,12 +17,6 @@ constexpr std::size_t most_spare = 8;
 // Eager messages that the receiver has not taken up may hold this many times the eager limit.
 constexpr std::size_t credit_messages = 16;
 
-Error left_error(int peer) {
-    return {ErrorCode::peer_lost,
-            fmt::format("rank {} has left the world: its World was destroyed", peer),
-            {peer}};
-}
-
 }  // namespace
 
 Transfer::Transfer(Link& link, const MessageHead& head, ConstBytes payload)
@@ -86,17 +80,29 @@ void Link::check_closed() {
     // Everything that arrived before the end has been read by now, or waits behind a frame that
     // will never be whole.
     if (lost_ || !wire_->closed()) return;
-    if (peer_left_) {
-        lost_ = left_error(peer_);
+    if (left_) {
+        lost_ = *left_;
         engine_.remove(*this, wire_->descriptor());
         return;
     }
-    const std::string reason = wire_->close_reason();
-    lose(Error(
-        ErrorCode::peer_lost,
-        fmt::format("rank {} is gone without a goodbye over {}: {}", peer_, wire_->transport(),
-                    reason.empty() ? "it has closed the connection" : reason),
-        {peer_}));
+    std::string reason = wire_->close_reason();
+    if (reason.empty()) reason = "it has closed the connection";
+    if (const std::string fate = listener_.fate(peer_); !fate.empty())
+        reason += fmt::format("; it {}", fate);
+    lose(Error(ErrorCode::peer_lost,
+               fmt::format("rank {} is gone without a goodbye over {}: {}", peer_,
+                           wire_->transport(), reason),
+               {peer_}));
+}
+
+void Link::check_heartbeat(std::chrono::milliseconds heartbeat) {
+    if (lost_ || wire_->unacknowledged() < heartbeat) return;
+    lose(Error(ErrorCode::peer_lost,
+               fmt::format("rank {} is out of reach: its host has acknowledged nothing over {} for "
+                           "{:.1f} s (TRIREME_HEARTBEAT)",
+                           peer_, wire_->transport(),
+                           std::chrono::duration<double>(wire_->unacknowledged()).count()),
+               {peer_}));
 }
 
 void Link::lose(const Error& error) {
@@ -110,11 +116,14 @@ void Link::lose(const Error& error) {
 }
 
 // The peer's goodbye came behind all that it sent, so whatever still waits for it waits in vain.
-void Link::peer_left() {
-    peer_left_ = true;
+void Link::peer_left(const Error& reason) {
+    left_ = Error(ErrorCode::peer_lost,
+                  fmt::format("rank {} has left the world: {}", peer_,
+                              *reason.what() != '\0' ? reason.what() : "its World was destroyed"),
+                  reason.ranks().empty() ? std::vector{peer_} : reason.ranks());
     while (first_ != nullptr) {
         const std::uint32_t stream = first_->head_.key.stream;
-        const Error error = left_error(peer_);
+        const Error error = *left_;
         listener_.peer_left(peer_, stream, error);
         fail_stream(stream, std::make_exception_ptr(error));  // whatever the listener did
     }
@@ -128,8 +137,8 @@ bool Link::refuse(Transfer& transfer) {
             return true;
         }
     }
-    if (!lost_ && !peer_left_) return false;
-    transfer.error_ = std::make_exception_ptr(lost_ ? *lost_ : left_error(peer_));
+    if (!lost_ && !left_) return false;
+    transfer.error_ = std::make_exception_ptr(lost_ ? *lost_ : *left_);
     return true;
 }
 
@@ -264,9 +273,10 @@ const Envelope* Link::find_stranger(std::uint32_t stream, std::uint32_t sequence
     return nullptr;
 }
 
-void Link::leave(std::chrono::steady_clock::time_point deadline) {
+void Link::leave(std::chrono::steady_clock::time_point deadline,
+                 const std::optional<Error>& reason) {
     if (lost_) return;
-    push({.kind = FrameKind::goodbye});
+    push_reason(FrameKind::goodbye, 0, reason.value_or(Error(ErrorCode::peer_lost, "")));
     while ((!out_.empty() || wire_->wants_write()) && !lost_ &&
            std::chrono::steady_clock::now() < deadline) {
         if (!poll()) std::this_thread::yield();

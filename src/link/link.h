@@ -25,6 +25,9 @@ public:
     virtual void peer_left(int peer, std::uint32_t stream, const Error& error) = 0;
     /// The link is broken, for good: the peer died or became unreachable.
     virtual void link_lost(int peer, const Error& error) = 0;
+    /// What became of a peer that is gone, where somebody knows, to be read after its name: "was
+    /// killed by signal 9 (SIGKILL)"; else empty. May block for half a second.
+    [[nodiscard]] virtual std::string fate(int /*peer*/) { return {}; }
     /// A message came that no receive here waits for yet.
     virtual void came_unexpected(int peer, const Envelope& envelope) = 0;
     /// A receive took up such a message, which had come whole.
@@ -72,6 +75,12 @@ public:
     bool poll() override;
     bool descriptor_ready() override;
 
+    /// Whether the peer has left, or the link is broken.
+    [[nodiscard]] bool gone() const noexcept { return lost_.has_value() || left_.has_value(); }
+
+    /// The link breaks if the peer's host has not acknowledged anything for so long.
+    void check_heartbeat(std::chrono::milliseconds heartbeat);
+
     /// Fails every transfer of `stream` here, those that are started later too, and forgets what
     /// arrived for it.
     void fail_stream(std::uint32_t stream, const std::exception_ptr& error);
@@ -83,8 +92,9 @@ public:
     void send_abort(std::uint32_t stream, const Error& reason);
 
     /// Announces that this process leaves the world, and hands over what is still queued, waiting
-    /// for the wire until `deadline` at most.
-    void leave(std::chrono::steady_clock::time_point deadline);
+    /// for the wire until `deadline` at most. `reason`: the text reads after "it has left: ".
+    void leave(std::chrono::steady_clock::time_point deadline,
+               const std::optional<Error>& reason = std::nullopt);
 
     /// Whether a transfer of `stream` waits for the peer.
     [[nodiscard]] bool waits_for_peer(std::uint32_t stream) const noexcept;
@@ -142,6 +152,7 @@ private:
     // link_send.cpp
     void start_send(Transfer& transfer);
     void push(const Envelope& envelope, const void* body = nullptr);
+    void push_reason(FrameKind kind, std::uint32_t stream, const Error& reason);
     void send_eager(Transfer& transfer);
     void send_offer(Transfer& transfer);
     void send_piece(Transfer& transfer);
@@ -171,7 +182,7 @@ private:
     Unexpected& keep_unexpected(const Envelope& envelope, const OfferBody& offer);
     UnexpectedList::iterator erase_unexpected(UnexpectedList::iterator message) noexcept;
     void drop_unexpected(std::uint32_t stream);
-    void received_abort(const Envelope& envelope, std::string_view body);
+    void received_reason(const Envelope& envelope, std::string_view body);
     void protocol_error(const std::string& what);
 
     // link.cpp
@@ -180,7 +191,7 @@ private:
     void detach(Transfer& transfer) noexcept;
     void lose(const Error& error);
     void check_closed();
-    void peer_left();
+    void peer_left(const Error& reason);
     [[nodiscard]] bool refuse(Transfer& transfer);
 
     Engine& engine_;
@@ -194,7 +205,7 @@ private:
     std::size_t credit_;
 
     Incoming in_;
-    std::string abort_text_;
+    std::string reason_;
     UnexpectedList unexpected_;
     UnexpectedList spare_;      // for messages to come, so that none is allocated for each
     std::size_t consumed_ = 0;  // eager bytes not yet given back as credit
@@ -207,7 +218,7 @@ private:
     std::map<std::uint32_t, std::exception_ptr> failed_;  // streams, and why
 
     std::optional<Error> lost_;
-    bool peer_left_ = false;
+    std::optional<Error> left_;  // the peer has said goodbye, and why
     bool writable_watched_ = false;
 };
 

@@ -118,15 +118,15 @@ bool Link::begin_frame() {
             break;
         case FrameKind::credit: credit_ += envelope.length; break;
         case FrameKind::abort:
+        case FrameKind::goodbye:
             if (envelope.length > abort_bytes_limit) {
-                protocol_error("an abort text of absurd length");
+                protocol_error("a reason of absurd length");
                 break;
             }
-            abort_text_.clear();
-            in_.text = &abort_text_;
+            reason_.clear();
+            in_.text = &reason_;
             in_.remaining = envelope.length;
             break;
-        case FrameKind::goodbye: break;
         default: protocol_error("a frame of unknown kind");
     }
     return !lost_;
@@ -171,18 +171,20 @@ bool Link::unwanted(std::uint32_t stream) const noexcept {
     return (!failed_.empty() && failed_.contains(stream)) || listener_.retired(stream);
 }
 
-void Link::received_abort(const Envelope& envelope, std::string_view body) {
+void Link::received_reason(const Envelope& envelope, std::string_view body) {
     const Key& key = envelope.key;
     const std::size_t ranks = static_cast<std::uint32_t>(key.tag);
     if (key.sequence > static_cast<std::uint32_t>(ErrorCode::system) ||
         ranks > body.size() / sizeof(int))
-        return protocol_error("a malformed abort");
+        return protocol_error("a malformed reason");
     std::vector<int> blamed(ranks);
     if (ranks != 0) std::memcpy(blamed.data(), body.data(), ranks * sizeof(int));
-    listener_.stream_failed(
-        peer_, key.stream,
-        Error(static_cast<ErrorCode>(key.sequence), std::string(body.substr(ranks * sizeof(int))),
-              std::move(blamed)));
+    const Error reason(static_cast<ErrorCode>(key.sequence),
+                       std::string(body.substr(ranks * sizeof(int))), std::move(blamed));
+    if (envelope.kind == FrameKind::abort)
+        listener_.stream_failed(peer_, key.stream, reason);
+    else
+        peer_left(reason);
 }
 
 void Link::take_offer(Transfer& transfer, const OfferBody& offer) {
@@ -302,8 +304,7 @@ void Link::end_frame() {
     if (eager) give_credit(frame.envelope.length);
     if (frame.transfer != nullptr && (eager || frame.transfer->moved_ == frame.transfer->length_))
         end(*frame.transfer);
-    if (frame.text != nullptr) received_abort(frame.envelope, *frame.text);
-    if (frame.envelope.kind == FrameKind::goodbye) peer_left();
+    if (frame.text != nullptr) received_reason(frame.envelope, *frame.text);
 }
 
 void Link::give_credit(std::size_t payload_bytes) {

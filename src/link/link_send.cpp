@@ -100,16 +100,19 @@ void Link::send_piece(Transfer& transfer) {
     want_write(true);
 }
 
+void Link::send_abort(std::uint32_t stream, const Error& reason) {
+    if (!lost_ && !left_) push_reason(FrameKind::abort, stream, reason);
+}
+
 // The key's sequence is the error's code; the payload begins with the ranks to blame, whose number
 // is the key's tag, and ends with the text.
-void Link::send_abort(std::uint32_t stream, const Error& reason) {
-    if (lost_ || peer_left_) return;
+void Link::push_reason(FrameKind kind, std::uint32_t stream, const Error& reason) {
     const std::size_t ranks = std::min(reason.ranks().size(), abort_ranks_limit);
     const std::size_t ranks_bytes = ranks * sizeof(int);
     const std::string_view text =
         std::string_view(reason.what()).substr(0, abort_bytes_limit - ranks_bytes);
     const std::size_t bytes = ranks_bytes + text.size();
-    OutFrame frame{.envelope = {.kind = FrameKind::abort,
+    OutFrame frame{.envelope = {.kind = kind,
                                 .key = {.stream = stream,
                                         .sequence = static_cast<std::uint32_t>(reason.code()),
                                         .tag = static_cast<std::int32_t>(ranks)},

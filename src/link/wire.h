@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -61,6 +62,11 @@ public:
 
     /// Why, if the transport knows more than that it closed.
     [[nodiscard]] virtual std::string close_reason() const { return {}; }
+
+    /// How long the other host has left unacknowledged what was sent; 0 where nothing is open.
+    [[nodiscard]] virtual std::chrono::milliseconds unacknowledged() const noexcept {
+        return std::chrono::milliseconds(0);
+    }
 
     /// The descriptor that becomes readable when there is something to do, -1 for none.
     [[nodiscard]] virtual int descriptor() const noexcept { return -1; }

@@ -162,8 +162,16 @@ Rendezvous rendezvous(std::string_view url, int rank, int size, Timeout timeout)
     const RendezvousPlan plan = plan_rendezvous(url, rank, size);
     Rendezvous out;
     switch (plan.kind) {
-        case RendezvousPlan::Kind::hosted: out = meet_hosted(plan, timeout); break;
-        case RendezvousPlan::Kind::client: out = meet_in(connect(plan, timeout), plan); break;
+        case RendezvousPlan::Kind::hosted:
+            out = meet_hosted(plan, timeout);
+            out.outlives_ranks = false;
+            break;
+        case RendezvousPlan::Kind::client: {
+            const std::shared_ptr<Store> store = connect(plan, timeout);
+            out = meet_in(store, plan);
+            out.launcher = store;
+            break;
+        }
         case RendezvousPlan::Kind::file: out = meet_in(file_store(plan.path), plan); break;
     }
     out.host = plan.endpoint.host;

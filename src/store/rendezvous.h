@@ -15,6 +15,8 @@ struct Rendezvous {
     int size = 1;
     std::shared_ptr<TcpStoreServer> server;  // where this rank hosts it, else null
     std::string host{};                      // where the store is; empty: on this host
+    std::shared_ptr<Store> launcher{};       // all of the launcher's store, where that is it
+    bool outlives_ranks = true;              // the store is held by none of them
 };
 
 /// Finds the store that the ranks share, and this rank's place among them.

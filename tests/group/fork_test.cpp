@@ -64,7 +64,7 @@ void sum_once(const Group& group) {
     EXPECT_EQ(data, std::vector<int>(1000, 3));
 }
 
-TEST(Fork, AChildThatEndsLeavesTheParentsGroupsWhole) {
+TEST(Cases, C22_AChildThatEndsLeavesTheParentsGroupsWhole) {
     on_two_processes([](const World& world) {
         sum_once(world.group());
         EXPECT_EQ(in_child([] {}), 0);
@@ -73,7 +73,7 @@ TEST(Fork, AChildThatEndsLeavesTheParentsGroupsWhole) {
     });
 }
 
-TEST(Fork, AChildThatDestroysItsCopyOfTheWorldLeavesTheParentsWhole) {
+TEST(Cases, C22_AChildThatDestroysItsCopyOfTheWorldLeavesTheParentsWhole) {
     if (!child_can_allocate) GTEST_SKIP() << "the child frees memory";
     on_two_processes([](const World& world) {
         sum_once(world.group());
@@ -89,7 +89,7 @@ TEST(Fork, AChildThatDestroysItsCopyOfTheWorldLeavesTheParentsWhole) {
     });
 }
 
-TEST(Fork, AChildCannotUseTheGroup) {
+TEST(Cases, C22_AChildCannotUseTheGroup) {
     if (!child_can_allocate) GTEST_SKIP() << "the child makes an exception";
     on_two_processes([](const World& world) {
         const int status = in_child([&] {

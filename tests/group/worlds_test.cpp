@@ -46,17 +46,6 @@ TEST(Worlds, TwentyInOneStore) {
     });
 }
 
-TEST(Worlds, TwentyAtOneAddress) {
-    std::string url;
-    {
-        const TcpStoreServer server;  // a port that was free a moment ago
-        url = "tcp://127.0.0.1:" + std::to_string(server.port());
-    }
-    on_threads(3, [&](int rank) {
-        for (int i = 0; i < 20; ++i) use(World::connect(url, rank, 3, test_options()));
-    });
-}
-
 TEST(Worlds, SeveralInOneProcess) {
     const auto store = memory_store();
     on_threads(4, [&](int rank) {

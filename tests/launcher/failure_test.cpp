@@ -109,7 +109,7 @@ TEST(Failure, OthersContinueWhereAsked) {
     EXPECT_NE(trireme.err().find("exited with code 4"), std::string::npos);
 }
 
-TEST(Failure, TermToOneRankIsAFailureOfThatRank) {
+TEST(Cases, C40_TermToOneRankIsAFailureOfThatRank) {
     Launcher trireme(
         run_shell({"-n", "3", "--report-time", "0.1"}, "echo pid $$; while :; do sleep 1; done"));
     ASSERT_TRUE(trireme.prints("pid", 3));

@@ -34,7 +34,7 @@ TEST(Output, RanksAreAligned) {
 }
 
 // C42: eight workers, 10,000 lines of 200 bytes each, a last line without an end, then abort.
-TEST(Output, ManyLinesNeverMixAndTheLastOnesArrive) {
+TEST(Cases, C42_ManyLinesNeverMixAndTheLastOnesArrive) {
     Launcher trireme(run_shell(
         {"-n", "8", "--on-failure", "continue"},
         "awk -v r=$RANK 'BEGIN { for (i = 0; i < 10000; i++) "

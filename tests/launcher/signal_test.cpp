@@ -7,7 +7,7 @@ namespace {
 
 constexpr const char* loop = "echo ready; while :; do sleep 1; done";
 
-TEST(Signals, TermIsForwarded) {
+TEST(Cases, C40_TermIsForwarded) {
     Launcher trireme(
         run_shell({"-n", "3"}, std::string("trap 'echo got TERM; exit 0' TERM; ") + loop));
     ASSERT_TRUE(trireme.prints("ready", 3));
@@ -17,7 +17,7 @@ TEST(Signals, TermIsForwarded) {
     EXPECT_TRUE(trireme.leaves_nobody());
 }
 
-TEST(Signals, IntIsForwarded) {
+TEST(Cases, C40_IntIsForwarded) {
     Launcher trireme(
         run_shell({"-n", "3"}, std::string("trap 'echo got INT; exit 0' INT; ") + loop));
     ASSERT_TRUE(trireme.prints("ready", 3));
@@ -27,7 +27,7 @@ TEST(Signals, IntIsForwarded) {
     EXPECT_TRUE(trireme.leaves_nobody());
 }
 
-TEST(Signals, IntTwiceKillsAtOnce) {
+TEST(Cases, C40_IntTwiceKillsAtOnce) {
     Launcher trireme(run_shell({"-n", "3", "--grace", "1000"},
                                "trap 'echo got INT' INT; trap '' TERM; setsid sleep 1000 & "
                                "echo ready; while :; do sleep 1; done"));
@@ -39,7 +39,7 @@ TEST(Signals, IntTwiceKillsAtOnce) {
     EXPECT_TRUE(trireme.leaves_nobody());
 }
 
-TEST(Signals, WhoIgnoresTermIsKilledAfterTheGraceTime) {
+TEST(Cases, C40_WhoIgnoresTermIsKilledAfterTheGraceTime) {
     Launcher trireme(
         run_shell({"-n", "3", "--grace", "0.5"}, std::string("trap '' TERM; ") + loop));
     ASSERT_TRUE(trireme.prints("ready", 3));
@@ -57,7 +57,7 @@ TEST(Signals, StoppedRanksGoToo) {
     EXPECT_TRUE(trireme.leaves_nobody());
 }
 
-TEST(Signals, RanksOfAKilledLauncherAreGone) {
+TEST(Cases, C40_RanksOfAKilledLauncherAreGone) {
     // Sleepers in the rank's group, in sessions of their own, orphans, and who ignores TERM.
     Launcher trireme(run_shell({"-n", "3"},
                                "trap '' TERM; sleep 1000 & setsid sleep 1000 & "

@@ -28,8 +28,8 @@ struct ConnectedRank {
     void connect(Store& store, int rank, int size, const WorldOptions& options,
                  std::chrono::milliseconds timeout) {
         try {
-            connections =
-                connect_all(store, rank, size, options, doorbell.get(), {}, Clock::now() + timeout);
+            connections = connect_all(store, rank, size, options, doorbell.get(), {}, -1,
+                                      Clock::now() + timeout);
         } catch (...) {
             error = std::current_exception();
         }

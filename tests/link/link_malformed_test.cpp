@@ -193,12 +193,12 @@ TEST_P(LinkMalformed, Aborts) {
     expect_alive();
     write({.kind = FrameKind::abort, .key = {.stream = 1, .sequence = 2, .tag = -1}, .length = 8},
           numbered(8, 1));
-    EXPECT_TRUE(lost_with("a malformed abort"));
+    EXPECT_TRUE(lost_with("a malformed reason"));
 }
 
 TEST_P(LinkMalformed, AnAbortOfAbsurdLength) {
     write({.kind = FrameKind::abort, .key = some_key, .length = absurd});
-    EXPECT_TRUE(lost_with("an abort text of absurd length"));
+    EXPECT_TRUE(lost_with("a reason of absurd length"));
 }
 
 TEST_P(LinkMalformed, RandomFramesDoNoHarm) {

@@ -24,7 +24,7 @@ struct Ending {
 [[nodiscard]] std::string signal_name(int signal);
 
 /// "exited with code 2", "was killed by signal 9 (SIGKILL)". The value of the store's
-/// launcher/exit/RANK keys (store_keys.h), so the form is part of the interface.
+/// launcher/exit/RANK keys (store/launcher_keys.h), so the form is part of the interface.
 [[nodiscard]] std::string describe(const Ending& ending);
 
 }  // namespace trireme::tool

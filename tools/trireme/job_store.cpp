@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "store_keys.h"
+#include "store/launcher_keys.h"
 #include "trireme/error.h"
 
 namespace trireme::tool {
@@ -23,7 +23,7 @@ std::string JobStore::publish(int rank, const Ending& ending) {
         return {};
     }
     try {
-        client_->set(exit_key(rank), describe(ending));
+        client_->set(launcher_exit_key(rank), describe(ending));
         return {};
     } catch (const Error& error) {
         client_.reset();

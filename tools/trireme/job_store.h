@@ -8,7 +8,7 @@
 
 namespace trireme::tool {
 
-/// The store that the launcher holds for the job, and what it writes there (store_keys.h).
+/// The store that the launcher holds for the job, and what it writes there (store/launcher_keys.h).
 class JobStore {
 public:
     JobStore();

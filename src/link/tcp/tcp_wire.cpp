@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -32,15 +33,32 @@ iovec piece(ConstBytes bytes) noexcept {
 
 }  // namespace
 
-TcpWire::TcpWire(UniqueFd socket) : socket_(std::move(socket)), received_(buffer_bytes) {
+TcpWire::TcpWire(UniqueFd socket, std::chrono::milliseconds heartbeat)
+    : socket_(std::move(socket)), received_(buffer_bytes) {
     const int fd = socket_.get();
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
     set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    // A host that vanishes while nothing is being sent is noticed after 40 seconds.
+    // The kernel sends the heartbeats, for no thread of ours is sure to be awake: after three
+    // intervals without an answer the socket fails. It sends none while data is on its way; of that
+    // `unacknowledged` tells.
+    constexpr int probes = 3;
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(heartbeat).count();
+    const int interval = std::max(1, static_cast<int>(seconds / (probes + 2)));
+    const int idle = std::max(1, static_cast<int>(seconds) - probes * interval);
     set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 10);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 6);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, interval);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, probes);
+}
+
+// Not TCP_USER_TIMEOUT: that would also end a connection whose peer only does not read for a while.
+std::chrono::milliseconds TcpWire::unacknowledged() const noexcept {
+    tcp_info now{};
+    socklen_t bytes = sizeof(now);
+    if (::getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &now, &bytes) != 0 ||
+        now.tcpi_unacked == 0)
+        return std::chrono::milliseconds(0);
+    return std::chrono::milliseconds(std::min(now.tcpi_last_ack_recv, now.tcpi_last_data_recv));
 }
 
 std::size_t TcpWire::write(ConstBytes head, ConstBytes body) noexcept {

@@ -15,8 +15,12 @@ namespace trireme {
 /// straight to where they belong.
 class TcpWire final : public Wire {
 public:
-    /// Makes the socket non-blocking and switches Nagle's algorithm off.
-    explicit TcpWire(UniqueFd socket);
+    static constexpr std::chrono::milliseconds default_heartbeat{5'000};
+
+    /// Makes the socket non-blocking and switches Nagle's algorithm off. A host that gives no sign
+    /// of life for `heartbeat` while nothing is being sent closes the wire; a process that is
+    /// stopped does not, for its kernel answers. Whole seconds, 3 at least.
+    explicit TcpWire(UniqueFd socket, std::chrono::milliseconds heartbeat = default_heartbeat);
 
     [[nodiscard]] std::string_view transport() const noexcept override { return "tcp"; }
     /// Below this a message costs less in the receiver's memory than a second trip, 8 µs at best.
@@ -27,6 +31,7 @@ public:
     [[nodiscard]] std::size_t read(Bytes target) noexcept override;
     [[nodiscard]] bool closed() const noexcept override { return ended_ && received_.size() == 0; }
     [[nodiscard]] std::string close_reason() const override { return reason_; }
+    [[nodiscard]] std::chrono::milliseconds unacknowledged() const noexcept override;
     [[nodiscard]] int descriptor() const noexcept override { return socket_.get(); }
     [[nodiscard]] bool in_memory() const noexcept override { return false; }
     [[nodiscard]] bool wants_write() const noexcept override { return rest_bytes_ > 0; }
