@@ -75,7 +75,12 @@ class TcpStoreServer {
 public:
     /// Listens on `address`, or on all addresses if it is empty; port 0 lets the kernel pick one.
     /// Throws at once, with host and port, where the port is taken.
-    explicit TcpStoreServer(const std::string& address = "127.0.0.1", std::uint16_t port = 0);
+    ///
+    /// Clients must know the same `token`, of which they and the server convince each other without
+    /// sending it; by default that is TRIREME_TOKEN. Where it is empty, only processes of this host
+    /// are let in, unless TRIREME_INSECURE=1. Connections are not encrypted.
+    explicit TcpStoreServer(const std::string& address = "127.0.0.1", std::uint16_t port = 0,
+                            std::optional<std::string> token = std::nullopt);
     TcpStoreServer(const TcpStoreServer&) = delete;
     TcpStoreServer& operator=(const TcpStoreServer&) = delete;
     ~TcpStoreServer();
@@ -88,8 +93,10 @@ private:
 };
 
 /// A client of a `TcpStoreServer`; keeps trying to connect until `timeout`, then throws with the
-/// addresses that it tried. Host names, IPv4 and IPv6 ("[::1]") are understood.
+/// addresses that it tried. Host names, IPv4 and IPv6 ("[::1]") are understood. Throws at once
+/// where the server has another `token`; by default that is TRIREME_TOKEN.
 [[nodiscard]] std::shared_ptr<Store> tcp_store(const std::string& host, std::uint16_t port,
-                                               Timeout timeout);
+                                               Timeout timeout,
+                                               std::optional<std::string> token = std::nullopt);
 
 }  // namespace trireme

@@ -45,8 +45,9 @@ void fail_meeting(Store& store, int by, const std::string& reason);
 /// each other's memory; host names and boot identifiers would not tell. Where that fails, the pair
 /// uses TCP.
 ///
-/// **Strangers.** Whoever connects must show the world's token, which rank 0 has drawn and put into
-/// the store, or is dropped; a connection that stays silent blocks nobody and is dropped in time.
+/// **Strangers.** Whoever connects over TCP must prove that it knows the world's key (`Greeting`),
+/// or is dropped; a connection that stays silent blocks nobody and is dropped in time. The key
+/// comes from the job's token and from an id that rank 0 has drawn and put into the store.
 ///
 /// `store` holds the keys of this world only. `doorbell` is the eventfd that peers ring while this
 /// rank sleeps; they get copies. `board` is where they may look at what this one does, and
@@ -60,7 +61,9 @@ void fail_meeting(Store& store, int by, const std::string& reason);
                                       std::chrono::steady_clock::time_point deadline,
                                       const std::string& address = "127.0.0.1");
 
-/// The address by which this host reaches `host`; "127.0.0.1" where that is unknown.
+/// The address by which this host reaches `host`; "127.0.0.1" where that is unknown. Where `host`
+/// is a name that means loopback on this host alone, as Debian's 127.0.1.1 makes the host's own
+/// name, it is the name: others know it otherwise.
 [[nodiscard]] std::string local_address_towards(const std::string& host);
 
 }  // namespace trireme

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "group/bootstrap_greeting.h"
 #include "group/bootstrap_shm.h"
 #include "group/bootstrap_socket.h"
 #include "link/tcp/tcp_wire.h"
@@ -29,8 +30,8 @@ struct Stranger {
     UniqueFd socket;
     bool is_unix;
     Clock::time_point until;
-    Hello hello{};
-    std::size_t bytes = 0;
+    Greeting greeting;  ///< over TCP
+    Hello hello{};      ///< over a Unix socket, with
     std::vector<UniqueFd> descriptors{};
 };
 
@@ -93,35 +94,40 @@ private:
             if (!socket) return;
             if (is_unix && !same_user(socket.get())) continue;
             if (strangers_.size() == most_strangers) strangers_.pop_front();
-            strangers_.push_back(
-                {std::move(socket), is_unix, Clock::now() + patience_with_strangers});
+            strangers_.push_back({std::move(socket), is_unix,
+                                  Clock::now() + patience_with_strangers,
+                                  Greeting(context_, Greeting::Side::accepts)});
         }
     }
 
     // Returns whether the stranger is none any more: it has become a peer, or is to be dropped.
     bool listen_to(Stranger& stranger) {
         const int fd = stranger.socket.get();
+        std::string problem;
         const Received received = stranger.is_unix
                                       ? receive_hello(fd, stranger.hello, stranger.descriptors)
-                                      : receive_hello(fd, stranger.hello, stranger.bytes);
+                                      : stranger.greeting.go_on(fd, problem);
         if (received == Received::partly) return false;
-        if (received == Received::complete && context_.is_ours(stranger.hello) &&
-            stranger.hello.rank > context_.rank) {
+        if (received != Received::complete) return true;
+        if (!stranger.is_unix) {
+            welcome_over_tcp(stranger);
+        } else if (context_.is_ours(stranger.hello) && stranger.hello.rank > context_.rank) {
             welcome(stranger);
         }
         return true;
     }
 
     // A rank that comes again has given up its earlier connection.
+    void welcome_over_tcp(Stranger& stranger) {
+        const int rank = stranger.greeting.peer();
+        if (rank < context_.rank) return;
+        peers_[static_cast<std::size_t>(rank)] = {
+            std::make_unique<TcpWire>(std::move(stranger.socket), context_.heartbeat), nullptr};
+    }
+
     void welcome(Stranger& stranger) {
         const int rank = stranger.hello.rank;
         Connection& place = peers_[static_cast<std::size_t>(rank)];
-        if (!stranger.is_unix) {
-            if (!send_hello(stranger.socket.get(), context_.hello())) return;
-            place = {std::make_unique<TcpWire>(std::move(stranger.socket), context_.heartbeat),
-                     nullptr};
-            return;
-        }
         std::string problem;
         std::optional<Connection> shared =
             accept_shm(context_, std::move(stranger.socket), stranger.hello,

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "group/bootstrap_greeting.h"
 #include "group/bootstrap_shm.h"
 #include "group/bootstrap_socket.h"
 #include "link/tcp/tcp_wire.h"
@@ -17,14 +18,19 @@ namespace trireme::bootstrap {
 
 namespace {
 
-// Receives the whole answer; false where the connection ends, or something else answers.
-bool receive_answer(const Context& context, int socket, Hello& answer) {
-    std::size_t bytes = 0;
-    while (context.await(socket, POLLIN)) {
-        const Received received = receive_hello(socket, answer, bytes);
-        if (received != Received::partly) return received == Received::complete;
+// Whether the peer is the one that is meant and lets this rank in; else `problem` says why.
+bool greet(const Context& context, int socket, int peer, std::string& problem) {
+    Greeting greeting(context, Greeting::Side::connects);
+    Received received = greeting.open(socket) ? Received::partly : Received::failed;
+    problem = "the connection was accepted, but nothing was answered";
+    while (received == Received::partly && context.await(socket, POLLIN)) {
+        received = greeting.go_on(socket, problem);
     }
-    return false;
+    if (received == Received::complete && greeting.peer() != peer) {
+        problem = fmt::format("rank {} answers", greeting.peer());
+        return false;
+    }
+    return received == Received::complete;
 }
 
 // One try at one address; where it fails, `problem` says why.
@@ -44,16 +50,7 @@ UniqueFd try_address(const Context& context, int peer, const store::Address& add
         problem = std::strerror(error);
         return {};
     }
-    Hello answer;
-    if (!send_hello(socket.get(), context.hello()) ||
-        !receive_answer(context, socket.get(), answer)) {
-        problem = "the connection was accepted, but ended before an answer";
-        return {};
-    }
-    if (!context.is_ours(answer) || answer.rank != peer) {
-        problem = "something else than that rank answers";
-        return {};
-    }
+    if (!greet(context, socket.get(), peer, problem)) return {};
     return socket;
 }
 

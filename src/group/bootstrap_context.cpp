@@ -1,16 +1,16 @@
 #include "group/bootstrap_context.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <cstring>
 #include <sstream>
 #include <thread>
 
 #include "group/bootstrap_socket.h"
 #include "store/deadline.h"
 #include "store/limits.h"
+#include "store/proof.h"
 
 namespace trireme::bootstrap {
 
@@ -22,30 +22,34 @@ using namespace std::chrono_literals;
 constexpr auto slice = 500ms;
 
 constexpr const char* failure_key = "failure";
-constexpr const char* token_key = "token";
+constexpr const char* id_key = "id";
+constexpr std::size_t id_bytes = 16;
 
 std::string key_of(int rank) { return fmt::format("rank/{}", rank); }
 
-shm::Token random_token() {
-    shm::Token token;
-    if (::getrandom(token.data(), token.size(), 0) != static_cast<ssize_t>(token.size())) {
-        throw_system("cannot draw random numbers", errno, 0);
-    }
-    return token;
+std::string random_text() { return store::in_hex(store::random_bytes(id_bytes)); }
+
+// The world's id, and what shows that two ranks have the same job token.
+std::string id_with_check(const std::string& id) {
+    return id + ' ' + store::in_hex(store::prove(store::job_token(), {"trireme check", id}));
 }
 
-std::string hex(const shm::Token& token) {
-    std::string text;
-    for (const std::byte byte : token) text += fmt::format("{:02x}", static_cast<unsigned>(byte));
-    return text;
-}
-
-shm::Token from_hex(const std::string& text) {
-    shm::Token token{};
-    for (std::size_t i = 0; i < token.size() && 2 * i + 1 < text.size(); ++i) {
-        token[i] = static_cast<std::byte>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
+// The secrets of a world come from the job's token, which no rank sends, and from the world's id,
+// which is in the store: without a token only those who may read the store know them.
+void make_secrets(Context& context) {
+    const std::string found = context.store.get(id_key, slice);
+    const std::string id = found.substr(0, found.find(' '));
+    if (!store::same_proof(found, id_with_check(id))) {
+        throw Error(ErrorCode::rendezvous,
+                    fmt::format("rank {} has another token than rank 0 of the world in the {}: the "
+                                "tokens differ; set TRIREME_TOKEN to the same value on all ranks",
+                                context.rank, context.store.describe()),
+                    {context.rank});
     }
-    return token;
+    const std::string token = store::job_token();
+    context.link_key = store::prove(token, {"trireme links", id});
+    const std::string mark = store::prove(token, {"trireme memory", id});
+    std::memcpy(context.token.data(), mark.data(), context.token.size());
 }
 
 // Waits in slices for the keys of all ranks; returns the ranks that are missing at the deadline.
@@ -155,7 +159,7 @@ std::string listed(const std::vector<int>& ranks) {
 }
 
 void publish(const Context& context, const Entry& entry) {
-    if (context.rank == 0) context.store.set(token_key, hex(random_token()));
+    if (context.rank == 0) context.store.set(id_key, id_with_check(random_text()));
     context.store.set(key_of(context.rank), entry.text());
 }
 
@@ -170,7 +174,7 @@ void gather(Context& context) {
                                 context.allowance(), listed(missing)),
                     missing);
     }
-    context.token = from_hex(context.store.get(token_key, slice));
+    make_secrets(context);
     for (int rank = 0; rank < context.size; ++rank) {
         const std::string& key = keys[static_cast<std::size_t>(rank)];
         context.entries.push_back(Entry::parse(context.store.get(key, slice), rank));
@@ -190,7 +194,7 @@ void check_settings(const Context& context) {
     }
 }
 
-std::string random_name() { return "trireme-" + hex(random_token()); }
+std::string random_name() { return "trireme-" + random_text(); }
 
 }  // namespace trireme::bootstrap
 

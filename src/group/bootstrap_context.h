@@ -38,6 +38,9 @@ struct Context {
     int doorbell;
     Clock::time_point start;
     Clock::time_point deadline;
+    /// Proves over TCP that a rank belongs to the world; made of the job's token, and never sent.
+    std::string link_key{};
+    /// Tells memory of this world from that of others, among processes of one user.
     shm::Token token{};
     std::shared_ptr<ShmInbox> inbox{};
     std::vector<Entry> entries{};  ///< by rank
@@ -63,10 +66,11 @@ struct Context {
 /// "1, 4 and 9 more".
 [[nodiscard]] std::string listed(const std::vector<int>& ranks);
 
-/// Puts this rank's entry into the store; rank 0 draws the token and puts it there, too.
+/// Puts this rank's entry into the store; rank 0 draws the world's id and puts it there, too.
 void publish(const Context& context, const Entry& entry);
 
-/// Waits for every rank's entry; throws, naming the ranks that are missing.
+/// Waits for every rank's entry; throws, naming the ranks that are missing, or where this rank's
+/// job token is another than rank 0's.
 void gather(Context& context);
 
 /// Throws where another rank's settings are not this one's.

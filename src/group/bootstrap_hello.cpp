@@ -67,17 +67,4 @@ Received receive_hello(int socket, Hello& hello, std::vector<UniqueFd>& descript
     return whole ? Received::complete : Received::failed;
 }
 
-Received receive_hello(int socket, Hello& hello, std::size_t& bytes) noexcept {
-    auto* target = reinterpret_cast<char*>(&hello);
-    const ssize_t more = ::recv(socket, target + bytes, sizeof(hello) - bytes, 0);
-    if (more < 0) return would_block() ? Received::partly : Received::failed;
-    if (more == 0) return Received::failed;
-    bytes += static_cast<std::size_t>(more);
-    const Hello model;
-    if (std::memcmp(target, model.magic.data(), std::min(bytes, model.magic.size())) != 0) {
-        return Received::failed;
-    }
-    return bytes == sizeof(hello) ? Received::complete : Received::partly;
-}
-
 }  // namespace trireme::bootstrap

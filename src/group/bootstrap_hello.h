@@ -9,9 +9,10 @@
 
 namespace trireme::bootstrap {
 
-/// What two ranks say to each other before anything else. Over TCP: a hello and its answer. Over
-/// Unix sockets both carry the sender's inbox and doorbell, and the one who connected then sends a
-/// third, with what it has found out.
+/// What two ranks say to each other over a Unix socket before anything else: a hello and its
+/// answer, which carry the sender's inbox and doorbell; the one who connected then sends a third,
+/// with what it has found out. Over TCP it is a `Greeting`. The token tells worlds of one user
+/// apart: the kernel says that both processes belong to that user, before anything is said.
 struct Hello {
     std::array<char, 8> magic{'T', 'r', 'i', 'r', 'e', 'm', 'e', '1'};
     shm::Token token{};
@@ -25,15 +26,11 @@ static_assert(sizeof(Hello) == 48);
 
 enum class Received { complete, partly, failed };
 
-/// Sends in one piece, with descriptors over Unix sockets; returns whether that went.
+/// Sends in one piece, with descriptors; returns whether that went.
 [[nodiscard]] bool send_hello(int socket, const Hello& hello,
                               const std::vector<int>& descriptors = {}) noexcept;
 
-/// Receives a hello from a Unix socket, and the descriptors that came along.
+/// Receives a hello and the descriptors that came along.
 [[nodiscard]] Received receive_hello(int socket, Hello& hello, std::vector<UniqueFd>& descriptors);
-
-/// Receives the bytes of a hello from a TCP socket, of which `bytes` are there already. Fails as
-/// soon as what arrives cannot be one.
-[[nodiscard]] Received receive_hello(int socket, Hello& hello, std::size_t& bytes) noexcept;
 
 }  // namespace trireme::bootstrap

@@ -110,7 +110,9 @@ void Address::set_port(std::uint16_t port) noexcept {
 bool Address::is_loopback() const noexcept {
     if (family() == AF_INET6) {
         const auto in = as<sockaddr_in6>(*this);
-        return IN6_IS_ADDR_LOOPBACK(&in.sin6_addr);
+        // Where a socket serves both kinds, ::ffff:127.0.0.1 is an IPv4 peer.
+        return IN6_IS_ADDR_LOOPBACK(&in.sin6_addr) ||
+               (IN6_IS_ADDR_V4MAPPED(&in.sin6_addr) && in.sin6_addr.s6_addr[12] == 127);
     }
     return ntohl(as<sockaddr_in>(*this).sin_addr.s_addr) >> 24 == 127;
 }
@@ -145,6 +147,11 @@ bool is_numeric(const std::string& host) {
     return Lookup({host, 0}, AI_NUMERICSERV | AI_NUMERICHOST).error.empty();
 }
 
+bool means_the_same_everywhere(const std::string& host) {
+    return is_numeric(host) || host == "localhost" || host.starts_with("localhost.") ||
+           host.ends_with(".localhost") || host == "ip6-localhost" || host == "ip6-loopback";
+}
+
 bool is_local(const Address& address) {
     const UniqueFd fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
     Address probe = address;
@@ -155,5 +162,13 @@ bool is_local(const Address& address) {
 Address local_address(int fd) { return name_of(fd, ::getsockname); }
 
 Address remote_address(int fd) { return name_of(fd, ::getpeername); }
+
+bool is_of_this_host(int fd) {
+    Address here = local_address(fd);
+    Address there = remote_address(fd);
+    here.set_port(0);
+    there.set_port(0);
+    return there.size != 0 && (there.is_loopback() || there.text() == here.text());
+}
 
 }  // namespace trireme::store

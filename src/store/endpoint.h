@@ -57,11 +57,19 @@ struct Resolved {
 /// Whether `host` is an address rather than a name.
 [[nodiscard]] bool is_numeric(const std::string& host);
 
+/// Whether `host` means the same kind of address on every host: it is a number, or localhost. A
+/// name may be loopback on this host alone, as Debian's 127.0.1.1 makes the host's own name.
+[[nodiscard]] bool means_the_same_everywhere(const std::string& host);
+
 /// Whether a server on this host can bind to the address.
 [[nodiscard]] bool is_local(const Address& address);
 
 /// The address of the local, or of the other, end of a socket.
 [[nodiscard]] Address local_address(int fd);
 [[nodiscard]] Address remote_address(int fd);
+
+/// Whether a connected socket's other end is on this host: it has a loopback address, or the one
+/// that this end has.
+[[nodiscard]] bool is_of_this_host(int fd);
 
 }  // namespace trireme::store

@@ -1,6 +1,6 @@
 #include "store/protocol.h"
 
-#include <random>
+#include "store/proof.h"
 
 namespace trireme::store {
 namespace {
@@ -31,12 +31,16 @@ std::string client_hello() { return hello("TRIREME?"); }
 
 std::string server_hello() { return hello("TRIREME!"); }
 
-std::string new_server_id() {
-    std::random_device random;
-    std::string out;
-    append(out, random(), 4);
-    append(out, random(), 4);
-    return out;
+std::string new_server_id() { return random_bytes(server_id_size); }
+
+std::string client_proof(std::string_view token, std::string_view client_nonce,
+                         std::string_view server_nonce) {
+    return prove(token, {"trireme store client", client_nonce, server_nonce});
+}
+
+std::string server_proof(std::string_view token, std::string_view client_nonce,
+                         std::string_view server_nonce) {
+    return prove(token, {"trireme store server", client_nonce, server_nonce});
 }
 
 std::string encode_length(std::size_t length) {

@@ -12,12 +12,17 @@
 
 // The protocol of the TCP store. All numbers are little-endian.
 //
-// Hello. The client opens with 12 bytes, the text "TRIREME?" and the version as u32; the server
-// answers with "TRIREME!", its version, and a random u64 that tells it from the next server on the
-// same port: a client that has to connect again shall not go on in another store. The two texts
-// differ, so that a socket which TCP has connected to itself (that happens when a free port is
-// tried again and again) is found out. The server drops a connection whose first 12 bytes are
-// anything else, or do not come soon.
+// Hello. The client opens with 12 bytes, the text "TRIREME?" and the version as u32, and a nonce;
+// the server answers with "TRIREME!", its version, a random u64 that tells it from the next server
+// on the same port, and its nonce: a client that has to connect again shall not go on in another
+// store. The two texts differ, so that a socket which TCP has connected to itself (that happens
+// when a free port is tried again and again) is found out. The server drops a connection whose
+// first 12 bytes are anything else, or do not come soon.
+//
+// Proof. The client sends its proof that it knows the job's token (store/proof.h), the server a u8
+// verdict and, where that is `welcome`, its own proof. The client speaks first, so that a stranger
+// learns nothing that depends on the token. Without a token both prove that they have none, and the
+// server lets in processes of its own host only.
 //
 // Frames. Then the client sends one request at a time and the server answers each with one
 // reply, in order. Both are frames: u32 length, then as many bytes. A frame longer than
@@ -43,19 +48,24 @@
 // at the same time have a connection each. The status `refused` carries bytes: why.
 namespace trireme::store {
 
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 inline constexpr std::size_t hello_size = 12;
 inline constexpr std::size_t server_id_size = 8;  // follows the server's hello
 
 /// Room for the largest request, a compare_set, and for a wait on very many keys.
 inline constexpr std::size_t max_frame_size = 2 * max_value_size + max_key_size + 64;
 
+enum class Verdict : std::uint8_t { welcome, tokens_differ, other_host };
 enum class Verb : std::uint8_t { set, get, wait, add, compare_set, delete_key, check, num_keys };
 enum class Status : std::uint8_t { ok, timeout, refused };
 
 [[nodiscard]] std::string client_hello();
 [[nodiscard]] std::string server_hello();
 [[nodiscard]] std::string new_server_id();
+[[nodiscard]] std::string client_proof(std::string_view token, std::string_view client_nonce,
+                                       std::string_view server_nonce);
+[[nodiscard]] std::string server_proof(std::string_view token, std::string_view client_nonce,
+                                       std::string_view server_nonce);
 
 /// The four bytes before a frame, and back.
 [[nodiscard]] std::string encode_length(std::size_t length);

@@ -38,18 +38,13 @@ Identity next_identity() {
     return out;
 }
 
-bool is_localhost(const std::string& host) {
-    return host == "localhost" || host.starts_with("localhost.") || host.ends_with(".localhost") ||
-           host == "ip6-localhost" || host == "ip6-loopback";
-}
-
 // The host to listen on, as `rendezvous.h` promises; "" is all addresses.
 std::string host_to_bind(const Endpoint& endpoint) {
     const auto addresses = resolve(endpoint).addresses;
     const auto all = [&](auto property) {
         return !addresses.empty() && std::all_of(addresses.begin(), addresses.end(), property);
     };
-    if (is_numeric(endpoint.host) || is_localhost(endpoint.host)) {
+    if (means_the_same_everywhere(endpoint.host)) {
         return all([](const Address& a) { return a.is_loopback() || is_local(a); }) ? endpoint.host
                                                                                     : "";
     }

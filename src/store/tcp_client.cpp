@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "store/limits.h"
+#include "store/proof.h"
 #include "store/protocol.h"
 #include "store/tcp_connect.h"
 #include "trireme/error.h"
@@ -41,9 +42,11 @@ struct Purpose {
 /// call.
 class TcpStore final : public Store {
 public:
-    TcpStore(Endpoint endpoint, Timeout timeout)
-        : endpoint_(std::move(endpoint)), patience_(std::max<Timeout>(timeout, 5s)) {
-        idle_.push_back(connect_first(endpoint_, timeout));
+    TcpStore(Endpoint endpoint, Timeout timeout, std::string token)
+        : endpoint_(std::move(endpoint)),
+          token_(std::move(token)),
+          patience_(std::max<Timeout>(timeout, 5s)) {
+        idle_.push_back(connect_first(endpoint_, token_, timeout));
         address_ = idle_.front().remote();
         server_id_ = idle_.front().server_id();
     }
@@ -188,7 +191,7 @@ private:
                 }
             }
         }
-        return connect_again(endpoint_, address_, server_id_, deadline);
+        return connect_again(endpoint_, token_, address_, server_id_, deadline);
     }
 
     void give_back(TcpConnection connection) {
@@ -199,6 +202,7 @@ private:
     }
 
     const Endpoint endpoint_;
+    const std::string token_;
     const Timeout patience_;  // of verbs that have no timeout of their own
     Address address_;         // the one of the host's addresses that answered
     std::string server_id_;
@@ -209,8 +213,10 @@ private:
 
 }  // namespace
 
-std::shared_ptr<Store> tcp_store(const std::string& host, std::uint16_t port, Timeout timeout) {
-    return std::make_shared<TcpStore>(Endpoint{without_brackets(host), port}, timeout);
+std::shared_ptr<Store> tcp_store(const std::string& host, std::uint16_t port, Timeout timeout,
+                                 std::optional<std::string> token) {
+    return std::make_shared<TcpStore>(Endpoint{without_brackets(host), port}, timeout,
+                                      token ? *std::move(token) : job_token());
 }
 
 }  // namespace trireme

@@ -64,7 +64,7 @@ std::string late_text(Timeout budget) { return fmt::format("silent for {}", text
 
 }  // namespace
 
-TcpConnection connect_first(const Endpoint& endpoint, Timeout timeout) {
+TcpConnection connect_first(const Endpoint& endpoint, const std::string& token, Timeout timeout) {
     const Deadline deadline(timeout);
     Attempts attempts;
     Backoff backoff;
@@ -78,7 +78,7 @@ TcpConnection connect_first(const Endpoint& endpoint, Timeout timeout) {
         std::size_t foreign = 0;
         for (const Address& address : resolved.addresses) {
             try {
-                return TcpConnection(address, Deadline(budget).earlier(deadline),
+                return TcpConnection(address, token, Deadline(budget).earlier(deadline),
                                      Deadline(4 * budget).earlier(deadline));
             } catch (const TcpConnection::Broken& broken) {
                 attempts.note(address.text(), broken.what());
@@ -87,6 +87,11 @@ TcpConnection connect_first(const Endpoint& endpoint, Timeout timeout) {
             } catch (const TcpConnection::Foreign& other) {
                 attempts.note(address.text(), other.what());
                 ++foreign;
+            } catch (const TcpConnection::Denied& denied) {
+                throw Error(ErrorCode::store,
+                            fmt::format("the tcp store at {} turns this process "
+                                        "away at {}: {}",
+                                        endpoint.text(), address.text(), denied.what()));
             }
         }
         if (foreign > 0 && foreign == resolved.addresses.size()) {
@@ -103,14 +108,15 @@ TcpConnection connect_first(const Endpoint& endpoint, Timeout timeout) {
                             endpoint.text(), text(timeout), attempts.text()));
 }
 
-TcpConnection connect_again(const Endpoint& endpoint, const Address& address,
-                            const std::string& server_id, const Deadline& deadline) {
+TcpConnection connect_again(const Endpoint& endpoint, const std::string& token,
+                            const Address& address, const std::string& server_id,
+                            const Deadline& deadline) {
     Backoff backoff;
     for (;;) {
         std::string why;
         bool gone = false;
         try {
-            TcpConnection connection(address, deadline, deadline);
+            TcpConnection connection(address, token, deadline, deadline);
             if (connection.server_id() == server_id) {
                 return connection;
             }
@@ -124,6 +130,9 @@ TcpConnection connect_again(const Endpoint& endpoint, const Address& address,
             why = "no answer";
         } catch (const TcpConnection::Foreign& other) {
             why = other.what();
+            gone = true;
+        } catch (const TcpConnection::Denied&) {
+            why = "a store with another token listens";
             gone = true;
         }
         if (gone) {

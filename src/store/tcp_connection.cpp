@@ -11,6 +11,7 @@
 #include <climits>
 #include <cstring>
 
+#include "store/proof.h"
 #include "store/protocol.h"
 
 namespace trireme::store {
@@ -33,18 +34,29 @@ void tune(int fd) {
     ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof unacknowledged_ms);
 }
 
+std::string reason(Verdict verdict, bool has_token) {
+    if (verdict == Verdict::other_host) {
+        return "it has no token, and so lets in processes of its own host only: set TRIREME_TOKEN "
+               "to the same value on all ranks (or TRIREME_INSECURE=1 where the store runs, if "
+               "everybody who can reach it may join)";
+    }
+    return fmt::format(
+        "the tokens differ: set TRIREME_TOKEN to the same value on all ranks (this process has {})",
+        has_token ? "another one than the store" : "none");
+}
+
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 }  // namespace
 
-TcpConnection::TcpConnection(const Address& address, const Deadline& connect_by,
-                             const Deadline& hello_by)
+TcpConnection::TcpConnection(const Address& address, const std::string& token,
+                             const Deadline& connect_by, const Deadline& hello_by)
     : socket_(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
     if (!socket_) {
         throw_broken(errno);
     }
     connect(address, connect_by.earlier(hello_by));
-    greet(hello_by);
+    greet(token, hello_by);
 }
 
 void TcpConnection::connect(const Address& address, const Deadline& deadline) {
@@ -70,19 +82,24 @@ void TcpConnection::connect(const Address& address, const Deadline& deadline) {
     }
 }
 
-void TcpConnection::greet(const Deadline& deadline) {
-    send(client_hello(), deadline, false);
-    char answer[hello_size];
-    receive(answer, sizeof answer, deadline);
-    const std::string_view got(answer, sizeof answer);
+void TcpConnection::greet(const std::string& token, const Deadline& deadline) {
+    const std::string nonce = random_bytes(nonce_size);
+    send(client_hello() + nonce, deadline, false);
+    const std::string got = receive(hello_size, deadline);
     const std::string expected = server_hello();
-    if (got == expected) {
-        server_id_.resize(server_id_size);
-        return receive(server_id_.data(), server_id_size, deadline);
+    if (got != expected) {
+        throw Foreign(got.substr(0, 8) == expected.substr(0, 8)
+                          ? "a Trireme store of another version"
+                          : fmt::format("no Trireme store: it says {}", quoted(got)));
     }
-    throw Foreign(got.substr(0, 8) == expected.substr(0, 8)
-                      ? "a Trireme store of another version"
-                      : fmt::format("no Trireme store: it says {}", quoted(got)));
+    server_id_ = receive(server_id_size, deadline);
+    const std::string server_nonce = receive(nonce_size, deadline);
+    send(client_proof(token, nonce, server_nonce), deadline, false);
+    const auto verdict = static_cast<Verdict>(receive(1, deadline).front());
+    if (verdict != Verdict::welcome ||
+        !same_proof(receive(proof_size, deadline), server_proof(token, nonce, server_nonce))) {
+        throw Denied(reason(verdict, !token.empty()));
+    }
 }
 
 std::string TcpConnection::call(std::string_view request, const Deadline& deadline) {
@@ -130,6 +147,12 @@ void TcpConnection::receive(char* bytes, std::size_t size, const Deadline& deadl
             throw_broken(got == 0 ? 0 : errno);
         }
     }
+}
+
+std::string TcpConnection::receive(std::size_t size, const Deadline& deadline) {
+    std::string bytes(size, '\0');
+    receive(bytes.data(), size, deadline);
+    return bytes;
 }
 
 void TcpConnection::await(short events, const Deadline& deadline) const {

@@ -29,8 +29,14 @@ public:
         using std::runtime_error::runtime_error;
     };
 
+    /// The server does not let this process in.
+    struct Denied : std::runtime_error {
+        using std::runtime_error::runtime_error;
+    };
+
     /// Connects and says hello, the first by `connect_by`, both by `hello_by`.
-    TcpConnection(const Address& address, const Deadline& connect_by, const Deadline& hello_by);
+    TcpConnection(const Address& address, const std::string& token, const Deadline& connect_by,
+                  const Deadline& hello_by);
 
     /// Sends the inside of a request, returns the inside of the reply.
     [[nodiscard]] std::string call(std::string_view request, const Deadline& deadline);
@@ -45,9 +51,10 @@ public:
 
 private:
     void connect(const Address& address, const Deadline& deadline);
-    void greet(const Deadline& deadline);
+    void greet(const std::string& token, const Deadline& deadline);
     void send(std::string_view bytes, const Deadline& deadline, bool more);
     void receive(char* bytes, std::size_t size, const Deadline& deadline);
+    std::string receive(std::size_t size, const Deadline& deadline);
     void await(short events, const Deadline& deadline) const;
 
     UniqueFd socket_;

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -12,12 +13,16 @@
 #include <asio/steady_timer.hpp>
 
 #include <cerrno>
+#include <cstdlib>
 #include <list>
 #include <memory>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 #include "store/listener.h"
 #include "store/tcp_session.h"
+#include "trireme/error.h"
 #include "trireme/store.h"
 
 // The sockets of the TCP store: one thread runs all connections, and the Service behind them.
@@ -41,6 +46,16 @@ bool raise_descriptor_limit() {
     }
     limit.rlim_cur = limit.rlim_max;
     return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+bool is_insecure() {
+    const char* const value = std::getenv("TRIREME_INSECURE");
+    const std::string_view text = value == nullptr ? "" : value;
+    if (!text.empty() && text != "0" && text != "1") {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("TRIREME_INSECURE=\"{}\": expected 0 or 1", text));
+    }
+    return text == "1";
 }
 
 class Acceptor {
@@ -145,7 +160,9 @@ struct TcpStoreServer::Impl {
     pid_t pid = ::getpid();
     std::thread thread;
 
-    explicit Impl(const Endpoint& endpoint) {
+    Impl(const Endpoint& endpoint, std::string token) {
+        hub.token = std::move(token);
+        hub.insecure = is_insecure();
         Listeners listeners = listen_on(endpoint);
         port = listeners.endpoint.port;
         for (UniqueFd& socket : listeners.sockets) {
@@ -187,8 +204,10 @@ struct TcpStoreServer::Impl {
     }
 };
 
-TcpStoreServer::TcpStoreServer(const std::string& address, std::uint16_t port)
-    : impl_(std::make_unique<Impl>(Endpoint{without_brackets(address), port})) {}
+TcpStoreServer::TcpStoreServer(const std::string& address, std::uint16_t port,
+                               std::optional<std::string> token)
+    : impl_(std::make_unique<Impl>(Endpoint{without_brackets(address), port},
+                                   token ? *std::move(token) : job_token())) {}
 
 TcpStoreServer::~TcpStoreServer() {
     if (impl_->pid != ::getpid()) {

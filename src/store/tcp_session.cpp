@@ -9,13 +9,14 @@
 #include <utility>
 
 #include "store/deadline.h"
+#include "store/endpoint.h"
 
 namespace trireme::store {
 namespace {
 
 using namespace std::chrono_literals;
 
-// How long a connection may take to say hello.
+// How long a connection may take to say hello and prove what it knows.
 constexpr Timeout hello_patience = 20s;
 
 // How long the bytes of a frame may take. Between frames a client may be silent for ever.
@@ -97,9 +98,41 @@ void TcpSession::greet() {
     if (std::string_view(hello_.data(), hello_.size()) != client_hello()) {
         return close();
     }
-    hub_.strangers.erase(stranger_);
-    stranger_ = hub_.strangers.end();
-    send(server_hello(), hub_.server_id, nullptr);
+    asio::async_read(socket_, asio::buffer(client_nonce_), guarded([this] { challenge(); }));
+}
+
+void TcpSession::challenge() {
+    nonce_ = random_bytes(nonce_size);
+    out_head_ = server_hello() + hub_.server_id + nonce_;
+    asio::async_write(socket_, asio::buffer(out_head_), guarded([this] {
+                          asio::async_read(socket_, asio::buffer(client_proof_),
+                                           guarded([this] { judge(); }));
+                      }));
+}
+
+Verdict TcpSession::verdict() {
+    const std::string expected =
+        client_proof(hub_.token, {client_nonce_.data(), client_nonce_.size()}, nonce_);
+    if (!same_proof({client_proof_.data(), client_proof_.size()}, expected)) {
+        return Verdict::tokens_differ;
+    }
+    const bool may_come =
+        !hub_.token.empty() || hub_.insecure || is_of_this_host(socket_.native_handle());
+    return may_come ? Verdict::welcome : Verdict::other_host;
+}
+
+void TcpSession::judge() {
+    const Verdict found = verdict();
+    const std::string head(1, static_cast<char>(found));
+    if (found == Verdict::welcome) {
+        hub_.strangers.erase(stranger_);
+        stranger_ = hub_.strangers.end();
+        return send(head,
+                    server_proof(hub_.token, {client_nonce_.data(), client_nonce_.size()}, nonce_),
+                    nullptr);
+    }
+    out_head_ = head;
+    asio::async_write(socket_, asio::buffer(out_head_), guarded([this] { close(); }));
 }
 
 void TcpSession::read_length() {

@@ -11,6 +11,7 @@
 #include <asio/ip/tcp.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "store/proof.h"
 #include "store/protocol.h"
 #include "store/service.h"
 
@@ -21,9 +22,11 @@ class TcpSession;
 /// What the sessions of a server share; used on the server's thread only.
 struct TcpHub {
     Service service;
+    std::string token;
+    bool insecure = false;  // without a token, let other hosts in
     std::string server_id = new_server_id();
     std::unordered_map<TcpSession*, std::shared_ptr<TcpSession>> sessions;
-    std::list<TcpSession*> strangers;  // those that have not said hello, the oldest first
+    std::list<TcpSession*> strangers;  // those that have proved nothing, the oldest first
 };
 
 /// One connection of the TCP store's server. Included by the server's own sources only: Asio is
@@ -47,6 +50,9 @@ private:
     void free_time();
 
     void greet();
+    void challenge();
+    void judge();
+    [[nodiscard]] Verdict verdict();
     void read_length();
     void read_body(std::size_t size);
     void handle();
@@ -61,6 +67,9 @@ private:
     std::uint64_t timer_round_ = 0;
     std::uint64_t park_round_ = 0;
     std::array<char, hello_size> hello_{};
+    std::array<char, nonce_size> client_nonce_{};
+    std::array<char, proof_size> client_proof_{};
+    std::string nonce_;
     std::array<char, 4> length_{};
     std::string body_;
     std::string out_head_;

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "launcher.h"
+#include "trireme/error.h"
 #include "trireme/store.h"
 
 namespace trireme::test {
@@ -74,7 +75,8 @@ TEST(Environment, EachRankGetsItsVariables) {
     // As if under another launcher: what it set must not shine through.
     Launcher trireme({"run", "-n", "3", "env"},
                      {.environment = {"RANK=77", "WORLD_SIZE=99", "TORCHELASTIC_RUN_ID=none",
-                                      "TORCHELASTIC_USE_AGENT_STORE=True", "MINE=kept"}});
+                                      "TORCHELASTIC_USE_AGENT_STORE=True", "TRIREME_TOKEN=another",
+                                      "MINE=kept"}});
     ASSERT_EQ(trireme.wait(), 0);
     const auto ranks = variables(trireme.out(), 3);
     for (std::size_t rank = 0; rank < 3; ++rank) {
@@ -93,7 +95,8 @@ TEST(Environment, EachRankGetsItsVariables) {
         EXPECT_EQ(env["TRIREME_STORE"].rfind("127.0.0.1:", 0), 0U);
         EXPECT_EQ(env["MINE"], "kept");
         EXPECT_GE(std::stoi(env["OMP_NUM_THREADS"]), 1);
-        for (const char* name : {"TRIREME_JOB", "TRIREME_STORE", "MASTER_PORT"}) {
+        EXPECT_EQ(env["TRIREME_TOKEN"].size(), 64U);
+        for (const char* name : {"TRIREME_JOB", "TRIREME_STORE", "TRIREME_TOKEN", "MASTER_PORT"}) {
             EXPECT_FALSE(env[name].empty());
             EXPECT_EQ(env[name], ranks[0].at(name));
         }
@@ -149,7 +152,7 @@ TEST(Environment, JobsAtOnceShareNothing) {
     for (const auto& launcher : launchers) {
         EXPECT_EQ(launcher->wait(), 0);
         EXPECT_EQ(count(launcher->out(), "listens"), 1U);
-        for (const char* name : {"TRIREME_JOB", "TRIREME_STORE", "MASTER_PORT"}) {
+        for (const char* name : {"TRIREME_JOB", "TRIREME_STORE", "TRIREME_TOKEN", "MASTER_PORT"}) {
             values[name].insert(variables(launcher->out(), 2)[0][name]);
         }
     }
@@ -170,6 +173,41 @@ TEST(Environment, NoDescriptorLeaksIntoRanks) {
     EXPECT_EQ(trireme.wait(), 0);
     EXPECT_EQ(trireme.out(), "");
     std::filesystem::remove_all(logs);
+}
+
+std::string contents_of(pid_t pid, const char* file) {
+    std::ifstream in("/proc/" + std::to_string(pid) + "/" + file);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(Environment, TheTokenIsOnNoCommandLineAndInNoOutput) {
+    Launcher trireme(run_shell({"-n", "2"}, "echo $TRIREME_STORE; sleep 60"));
+    ASSERT_TRUE(trireme.prints("127.0.0.1:", 2));
+    const std::vector<pid_t> all = trireme.survivors();
+    std::string token;
+    for (const pid_t pid : all) {
+        const std::string environment = contents_of(pid, "environ");
+        const std::string name = "TRIREME_TOKEN=";
+        const std::size_t at = environment.find(name);
+        if (at != std::string::npos) token = environment.substr(at + name.size(), 64);
+    }
+    ASSERT_EQ(token.size(), 64U);
+    for (const pid_t pid : all) {
+        EXPECT_EQ(contents_of(pid, "cmdline").find(token), std::string::npos);
+    }
+    // Whoever does not know it is turned away.
+    const std::string where = lines_of(trireme.out()).front().substr(4);
+    const auto port = static_cast<std::uint16_t>(std::stoi(where.substr(where.find(':') + 1)));
+    try {
+        (void)tcp_store("127.0.0.1", port, 30s, "");
+        ADD_FAILURE() << "let in without a token";
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("tokens differ"), std::string::npos);
+        EXPECT_EQ(std::string(error.what()).find(token), std::string::npos);
+    }
+    trireme.signal(SIGTERM);
+    EXPECT_EQ(trireme.wait(), 143);
+    EXPECT_EQ((trireme.out() + trireme.err()).find(token), std::string::npos);
 }
 
 TEST(Environment, RankZeroReadsStdinTheOthersNothing) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "connected_ranks.h"
+#include "store/proof.h"
 
 namespace trireme::test {
 namespace {
@@ -199,12 +200,23 @@ TEST(WireBootstrapFailure, NamesTheRankThatFallsSilent) {
     EXPECT_EQ(zero.error_text(), "ranks did not connect to rank 0 within 700 ms: 1");
 
     store = memory_store();
-    store->set("token", "00112233445566778899aabbccddeeff");
+    store->set("id", "0011 " + store::in_hex(store::prove("", {"trireme check", "0011"})));
     store->set("rank/0", nobody_there);
     ConnectedRank one;
     one.connect(*store, 1, 2, WorldOptions{}, 700ms);
     EXPECT_EQ(one.error_text(),
               "rank 1 cannot reach rank 0 at 127.0.0.1:1 within 700 ms: Connection refused");
+}
+
+TEST(WireBootstrapFailure, AnotherTokenIsNamedAtOnce) {
+    auto store = memory_store();
+    store->set("id", "0011 " + store::in_hex(store::prove("another", {"trireme check", "0011"})));
+    store->set("rank/0", nobody_there);
+    ConnectedRank one;
+    one.connect(*store, 1, 2, WorldOptions{}, 60s);
+    EXPECT_THAT(one.error_text(), HasSubstr("rank 1 has another token than rank 0"));
+    EXPECT_THAT(one.error_text(), HasSubstr("TRIREME_TOKEN"));
+    EXPECT_THAT(store->get("failure", 1s), HasSubstr("1 rank 1 has another token"));
 }
 
 TEST(WireBootstrapFailure, OneRanksFailureReachesTheOthers) {
@@ -284,7 +296,7 @@ TEST(WireBootstrapStrangers, DisturbNobody) {
                 strangers.push_back(fd);
             }
         }
-        // One that has the form, but not the token.
+        // Two that have the form, but neither token nor key.
         struct {
             char magic[8] = {'T', 'r', 'i', 'r', 'e', 'm', 'e', '1'};
             char token[16] = {};
@@ -292,11 +304,17 @@ TEST(WireBootstrapStrangers, DisturbNobody) {
             std::int32_t size = 2;
             char rest[16] = {};
         } forged;
-        for (const int fd : {connect_tcp(port), connect_unix(unix_name)}) {
-            ASSERT_GE(fd, 0);
-            ::send(fd, &forged, sizeof(forged), MSG_NOSIGNAL);
-            strangers.push_back(fd);
-        }
+        strangers.push_back(connect_unix(unix_name));
+        ::send(strangers.back(), &forged, sizeof(forged), MSG_NOSIGNAL);
+        struct {
+            char magic[8] = {'T', 'r', 'i', 'r', 'e', 'm', 'e', '2'};
+            std::int32_t rank = 1;
+            std::int32_t size = 2;
+            char nonce[32] = {};
+            char proof[32] = {};
+        } keyless;
+        strangers.push_back(connect_tcp(port));
+        ::send(strangers.back(), &keyless, sizeof(keyless), MSG_NOSIGNAL);
         one.connect(*store, 1, 2, WorldOptions{}, 60s);
         zeroth.join();
         EXPECT_EQ(zero.error_text(), "");

@@ -14,6 +14,7 @@
 
 #include "core/unique_fd.h"
 #include "store/listener.h"
+#include "store/proof.h"
 #include "store/protocol.h"
 #include "store/support.h"
 
@@ -32,6 +33,19 @@ UniqueFd stranger(std::uint16_t port) {
         throw std::runtime_error("cannot connect");
     }
     return fd;
+}
+
+void send_bytes(const UniqueFd& fd, const std::string& bytes);
+
+/// Says hello and proves that there is no token, as a client does before its requests.
+void introduce(const UniqueFd& fd) {
+    const std::string nonce(store::nonce_size, 'n');
+    send_bytes(fd, store::client_hello() + nonce);
+    std::string answer(store::hello_size + store::server_id_size + store::nonce_size, '\0');
+    ASSERT_EQ(::recv(fd.get(), answer.data(), answer.size(), MSG_WAITALL),
+              static_cast<ssize_t>(answer.size()));
+    const std::string server_nonce = answer.substr(answer.size() - store::nonce_size);
+    send_bytes(fd, store::client_proof("", nonce, server_nonce));
 }
 
 void send_bytes(const UniqueFd& fd, const std::string& bytes) {
@@ -70,29 +84,39 @@ TEST(TcpServer, BytesOfStrangersCostTheirOwnConnectionOnly) {
     client->set("key", "value");
     std::mt19937 random(1);
     const std::string hello = store::client_hello();
-    std::vector<std::string> messages = {
-        "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
-        std::string(12, '\0'),
+    std::vector<std::string> words = {
+        "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", std::string(12, '\0'),
         std::string(8, '\xff') + std::string(4, '\x7f'),
-        hello + std::string(4, '\xff'),                          // 4 GiB follow
-        hello + std::string("\x01\0\0\0\xff", 5),                // no such verb
-        hello + std::string("\0\0\0\0", 4),                      // no verb
-        hello + std::string("\x05\0\0\0\0\xff\xff\xff\xff", 9),  // a key of 4 GiB
-        hello + std::string("\x0d\0\0\0\x02\0\0\0\0\0\0\0\x7f\xff\xff\xff", 16),
+        hello + std::string(store::nonce_size + store::proof_size, 'x'),  // no proof
+    };
+    // Of somebody who was let in.
+    const std::vector<std::string> frames = {
+        std::string(4, '\xff'),                          // 4 GiB follow
+        std::string("\x01\0\0\0\xff", 5),                // no such verb
+        std::string("\0\0\0\0", 4),                      // no verb
+        std::string("\x05\0\0\0\0\xff\xff\xff\xff", 9),  // a key of 4 GiB
+        std::string("\x0d\0\0\0\x02\0\0\0\0\0\0\0\x7f\xff\xff\xff", 16),
     };
     for (int i = 0; i < 20; ++i) {
         std::string noise(200, '\0');
         for (char& byte : noise) {
             byte = static_cast<char>(random());
         }
-        messages.push_back(noise);
+        words.push_back(noise);
     }
-    for (const std::string& message : messages) {
-        const UniqueFd fd = stranger(server.port());
+    const auto expect_dropped = [&](const UniqueFd& fd, const std::string& message) {
         send_bytes(fd, message);
         ::shutdown(fd.get(), SHUT_WR);
         EXPECT_TRUE(is_dropped(fd));
         EXPECT_EQ(client->get("key", plenty), "value");
+    };
+    for (const std::string& word : words) {
+        expect_dropped(stranger(server.port()), word);
+    }
+    for (const std::string& frame : frames) {
+        const UniqueFd fd = stranger(server.port());
+        introduce(fd);
+        expect_dropped(fd, frame);
     }
 }
 
@@ -100,7 +124,8 @@ TEST(TcpServer, DropsAClientThatSpeaksDuringItsWait) {
     const TcpStoreServer server;
     const UniqueFd fd = stranger(server.port());
     const std::string request = store::Writer(store::Verb::get).i64(60'000).bytes("absent").take();
-    send_bytes(fd, store::client_hello() + store::encode_length(request.size()) + request);
+    introduce(fd);
+    send_bytes(fd, store::encode_length(request.size()) + request);
     std::this_thread::sleep_for(50ms);
     send_bytes(fd, "more");
     EXPECT_TRUE(is_dropped(fd));
@@ -115,7 +140,8 @@ TEST(TcpServer, HalfOpenConnectionsCostLittleMemory) {
         strangers.push_back(stranger(server.port()));
         // Some say nothing, some announce a frame that never comes.
         if (i % 2 == 0) {
-            send_bytes(strangers.back(), store::client_hello() + store::encode_length(64 << 20));
+            introduce(strangers.back());
+            send_bytes(strangers.back(), store::encode_length(64 << 20));
         }
         client->add("count", 1);
     }

@@ -13,8 +13,8 @@ constexpr const char* host = "127.0.0.1";
 }  // namespace
 
 // The client connects at once: later, descriptors may be short.
-JobStore::JobStore()
-    : server_(host, 0), client_(tcp_store(host, server_.port(), Timeout(30'000))) {}
+JobStore::JobStore(const std::string& token)
+    : server_(host, 0, token), client_(tcp_store(host, server_.port(), Timeout(30'000), token)) {}
 
 std::string JobStore::address() const { return fmt::format("{}:{}", host, server_.port()); }
 

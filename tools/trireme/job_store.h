@@ -11,7 +11,8 @@ namespace trireme::tool {
 /// The store that the launcher holds for the job, and what it writes there (store/launcher_keys.h).
 class JobStore {
 public:
-    JobStore();
+    /// Only who knows `token` is let in.
+    explicit JobStore(const std::string& token);
 
     /// "127.0.0.1:40123", for TRIREME_STORE.
     [[nodiscard]] std::string address() const;

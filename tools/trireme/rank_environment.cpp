@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "store/proof.h"
+
 namespace trireme::tool {
 
 std::string new_job_id() {
@@ -20,6 +22,8 @@ std::string new_job_id() {
     }
     return fmt::format("trireme-{:016x}", number);
 }
+
+std::string new_token() { return store::in_hex(store::random_bytes(32)); }
 
 std::vector<std::string> rank_environment(const Job& job, int rank, const char* const* inherited) {
     const std::string size = std::to_string(job.ranks);
@@ -44,6 +48,7 @@ std::vector<std::string> rank_environment(const Job& job, int rank, const char* 
         {"TORCHELASTIC_USE_AGENT_STORE", "False"},
         {"TRIREME_STORE", job.store},
         {"TRIREME_JOB", job.id},
+        {"TRIREME_TOKEN", job.token},
     };
     std::vector<std::string> result;
     bool has_threads = false;

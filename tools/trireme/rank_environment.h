@@ -13,10 +13,14 @@ struct Job {
     int cores = 1;  ///< that the whole job may use
     std::uint16_t master_port = 0;
     std::string store;  ///< host:port of the launcher's store
+    std::string token;  ///< what its ranks prove to know: a secret, never printed
 };
 
 /// A new id for a job, such as "trireme-1f6c0a9b2d3e4f50".
 [[nodiscard]] std::string new_job_id();
+
+/// A new token: 32 random bytes in hexadecimal. Throws `Error(system)` where there are none.
+[[nodiscard]] std::string new_token();
 
 /// The environment of a rank as "NAME=value" strings: `inherited`, with the job's variables put
 /// in place of what was there. docs/launcher.md lists them.

@@ -86,7 +86,8 @@ void Supervisor::start_ranks() {
                   .ranks = options_.ranks,
                   .cores = usable_cores(),
                   .master_port = options_.master_port,
-                  .store = store_.address()};
+                  .store = store_.address(),
+                  .token = token_};
     const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     const UniqueFd input = stdin_of_first_rank();
     for (int number = 0; number < options_.ranks; ++number) {

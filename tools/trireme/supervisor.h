@@ -63,6 +63,7 @@ private:
     RunOptions options_;
     std::string program_;
     std::string job_id_;
+    std::string token_ = new_token();
     rlimit descriptors_;
     asio::io_context io_{1};
     asio::signal_set signals_{io_};
@@ -70,7 +71,7 @@ private:
     asio::steady_timer poll_timer_{io_};   // looks again for processes that are to go
     Output output_;
     LinePrinter printer_;
-    JobStore store_;
+    JobStore store_{token_};
     RankSet ranks_;
     Phase phase_ = Phase::running;
     std::optional<int> first_failure_;
