@@ -36,6 +36,9 @@ struct WorldOptions {
     /// The address that peers on other hosts connect to: TRIREME_ADDRESS; empty: the one by which
     /// this rank reaches the store.
     std::string address;
+    /// The network interface whose address that is, such as "eth0": TRIREME_INTERFACE. An address
+    /// goes before it.
+    std::string interface;
     /// Which algorithm runs an operation: TRIREME_ALGORITHM, such as "all_reduce:ring,..."; empty:
     /// the selection table decides.
     std::string algorithm;

@@ -9,6 +9,7 @@
 #include "group/bootstrap_connect.h"
 #include "group/bootstrap_context.h"
 #include "group/bootstrap_socket.h"
+#include "group/interface.h"
 #include "link/self/self_wire.h"
 
 namespace trireme {
@@ -40,6 +41,11 @@ std::shared_ptr<ShmInbox> make_inbox(const Context& context) {
 std::string shared_settings(const WorldOptions& options) {
     return fmt::format("TRIREME_ALGORITHM=\"{}\" TRIREME_REPRODUCIBLE={}", options.algorithm,
                        options.reproducible ? 1 : 0);
+}
+
+std::string own_address(const WorldOptions& options, const std::string& usual) {
+    if (!options.address.empty()) return options.address;
+    return options.interface.empty() ? usual : interface_address(options.interface);
 }
 
 void connect_others(Context& context, const std::string& address, Entry entry,
@@ -89,8 +95,7 @@ Connections connect_all(Store& store, int rank, int size, const WorldOptions& op
             entry.board = board;
             entry.launched_as = launched_as;
             entry.settings = shared_settings(options);
-            connect_others(context, options.address.empty() ? address : options.address,
-                           std::move(entry), result.peers);
+            connect_others(context, own_address(options, address), std::move(entry), result.peers);
         }
     } catch (const Error& error) {
         // At the deadline each rank has its own error, which says more than another's.
@@ -113,6 +118,9 @@ std::string local_address_towards(const std::string& host) {
          store::resolve({store::without_brackets(host), any_port}).addresses) {
         const UniqueFd socket(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
         if (!socket || ::connect(socket.get(), address.get(), address.size) != 0) continue;
+        if (address.is_loopback() &&
+            !store::means_the_same_everywhere(store::without_brackets(host)))
+            return host;
         const std::string text = store::local_address(socket.get()).text();
         return store::without_brackets(text.substr(0, text.rfind(':')));
     }

@@ -116,8 +116,12 @@ TcpListener listen_tcp(const std::string& host, int size) {
                                 host, resolved.error));
     }
     UniqueFd socket;
-    int error = 0;
+    // Others know the name by an address that is not loopback: that is one of all addresses.
+    const bool by_name =
+        resolved.addresses.front().is_loopback() && !store::means_the_same_everywhere(wanted.host);
+    int error = by_name ? EADDRNOTAVAIL : 0;
     for (const Address& address : resolved.addresses) {
+        if (by_name) break;
         error = listen_at(socket, address);
         if (error == 0) {
             // By number: another host may understand the name otherwise.
@@ -128,8 +132,11 @@ TcpListener listen_tcp(const std::string& host, int size) {
         }
     }
     if (error == EADDRNOTAVAIL) {
-        const char* any = resolved.addresses.front().family() == AF_INET6 ? "::" : "0.0.0.0";
-        error = listen_at(socket, store::resolve({any, 0}).addresses.at(0));
+        // Of both kinds, where the kernel has IPv6.
+        for (const char* const any : {"::", "0.0.0.0"}) {
+            error = listen_at(socket, store::resolve({any, 0}).addresses.at(0));
+            if (error == 0) break;
+        }
         if (error == 0) {
             const std::uint16_t port = store::local_address(socket.get()).port();
             return {std::move(socket), {wanted.host, port}};

@@ -29,7 +29,7 @@ struct TcpListener {
     store::Endpoint endpoint;  ///< where others reach it
 };
 /// Listens on a free port of `host`; on all addresses where `host` is that of a router in front of
-/// this one.
+/// this one, or a name that means loopback here and something else elsewhere.
 [[nodiscard]] TcpListener listen_tcp(const std::string& host, int size);
 /// Begins to connect; false with `errno` where that fails at once.
 [[nodiscard]] UniqueFd start_connect(const store::Address& address);

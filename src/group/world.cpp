@@ -59,6 +59,7 @@ WorldOptions WorldOptions::from_environment() {
         malformed("TRIREME_REPRODUCIBLE", text, "0 or 1");
     }
     options.address = variable("TRIREME_ADDRESS");
+    options.interface = variable("TRIREME_INTERFACE");
     options.algorithm = variable("TRIREME_ALGORITHM");
     return options;
 }
