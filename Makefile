@@ -16,7 +16,7 @@ export TRIREME_TORCH
 configure := cmake -D "TRIREME_TORCH=$(abspath $(TRIREME_TORCH))" --preset
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-large test-asan test-tsan lint format install clean
+.PHONY: help setup build demo test test-large test-asan test-tsan fuzz lint format install clean
 
 help: ## print this list
 	@echo "Trireme: distributed training for C++"
@@ -41,9 +41,10 @@ demo: setup ## train on eight ranks in three dimensions, and check the result
 test: build ## build, then run every test
 	@ctest --preset release
 
-test-large: build ## every cell of the conformance suite, and counts beyond 2^31 (needs 10 GB)
+test-large: build ## every conformance cell, counts beyond 2^31 (10 GB), 4,000 clients, 200 ranks
 	@TRIREME_TEST_SECONDS=60 build/release/tests/conformance_random_test
-	@set -e; for test in conformance_everything_test conformance_large_test cases_half_test; do \
+	@set -e; for test in conformance_everything_test conformance_large_test cases_half_test \
+	    cases_startup_network_test cases_startup_limits_test; do \
 	    test ! -x build/release/tests/$$test || TRIREME_TEST_LARGE=1 build/release/tests/$$test; \
 	done
 
@@ -56,6 +57,12 @@ test-tsan: setup ## the core's tests under the thread sanitizer
 	@$(configure) tsan
 	@cmake --build --preset tsan --parallel $(JOBS)
 	@ctest --preset tsan
+
+fuzz: ## fuzz every parser of bytes from outside, for FUZZ_SECONDS (600) in all
+	@scripts/setup --lint --no-torch
+	@cmake --preset fuzz
+	@cmake --build --preset fuzz --parallel $(JOBS) --target fuzz
+	@scripts/fuzz build/fuzz
 
 lint: ## check format, coroutine rules, file sizes, shell scripts; run clang-tidy
 	@scripts/setup --lint $(SETUP_FLAGS)
