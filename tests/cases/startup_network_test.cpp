@@ -24,11 +24,12 @@ std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe
 int be_rank() {
     try {
         World world = World::from_env();
+        // Before the last operation: rank 0, which holds the store, may leave after it.
+        const std::string entry = world.store().get("rank/" + std::to_string(world.rank()), 10s);
         int number = world.rank() + 1;
         world.group().all_reduce(number);
-        std::printf("sum %d over %s as %s\n", number,
-                    std::string(world.transport(world.size() - 1 - world.rank())).c_str(),
-                    world.store().get("rank/" + std::to_string(world.rank()), 10s).c_str());
+        const std::string transport(world.transport(world.size() - 1 - world.rank()));
+        std::printf("sum %d over %s as %s\n", number, transport.c_str(), entry.c_str());
         return 0;
     } catch (const std::exception& error) {
         std::printf("error: %s\n", error.what());
