@@ -137,6 +137,15 @@ Task all_reduce_direct(Call& call) {
                     {unreachable});
     }
 
+    // With each peer this rank has exchanged its own slice and the peer's, both ways: of the peer's
+    // reads and writes nothing else tells.
+    for (int rank = 0; rank < call.size(); ++rank) {
+        if (rank == call.rank()) continue;
+        const std::size_t bytes = (count + slices.size(rank)) * width;
+        call.link(rank).traffic().count_sent(bytes);
+        call.link(rank).traffic().count_received(bytes);
+    }
+
     for (int rank = 0; rank < call.size(); ++rank) {
         if (rank == call.rank()) continue;
         Send send(call, rank, finished, {});

@@ -76,6 +76,8 @@ void gather(Context& context);
 /// Throws where another rank's settings are not this one's.
 void check_settings(const Context& context);
 
+[[nodiscard]] shm::Token random_token();
+
 /// Random bytes in hexadecimal.
 [[nodiscard]] std::string random_name();
 

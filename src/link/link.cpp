@@ -49,12 +49,13 @@ bool Transfer::await_ready() const {
 }
 
 Link::Link(Engine& engine, LinkListener& listener, int peer, std::unique_ptr<Wire> wire,
-           std::unique_ptr<PeerMemory> memory)
+           std::unique_ptr<PeerMemory> memory, Traffic* traffic)
     : engine_(engine),
       listener_(listener),
       peer_(peer),
       wire_(std::move(wire)),
       memory_(std::move(memory)),
+      traffic_(traffic != nullptr ? traffic : &own_traffic_),
       credit_(credit_messages * (wire_->eager_limit() + sizeof(Envelope))) {
     engine_.add(*this, wire_->in_memory(), wire_->descriptor());
 }

@@ -10,6 +10,7 @@
 
 #include "core/engine.h"
 #include "link/peer_memory.h"
+#include "link/traffic.h"
 #include "link/transfer.h"
 #include "link/transfer_table.h"
 #include "link/wire.h"
@@ -55,8 +56,9 @@ protected:
 /// mutex.
 class Link final : public Pollable {
 public:
+    /// `traffic`: where to count what passes; null: nobody wants to know.
     Link(Engine& engine, LinkListener& listener, int peer, std::unique_ptr<Wire> wire,
-         std::unique_ptr<PeerMemory> memory);
+         std::unique_ptr<PeerMemory> memory, Traffic* traffic = nullptr);
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
     ~Link() override;
@@ -69,6 +71,9 @@ public:
 
     /// Null where the peer's memory cannot be reached.
     [[nodiscard]] PeerMemory* memory() noexcept { return memory_.get(); }
+
+    /// Payload that passed. What is read and written through `memory()` is counted by whoever does.
+    [[nodiscard]] Traffic& traffic() noexcept { return *traffic_; }
 
     // --- Progress and failure ------------------------------------------------------------------
 
@@ -199,6 +204,8 @@ private:
     int peer_;
     std::unique_ptr<Wire> wire_;
     std::unique_ptr<PeerMemory> memory_;
+    Traffic own_traffic_;  // where nobody wants to know
+    Traffic* traffic_;
 
     // Empty most of the time, and then without memory of its own.
     std::list<OutFrame> out_;

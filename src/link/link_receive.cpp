@@ -113,8 +113,10 @@ bool Link::begin_frame() {
             break;
         case FrameKind::taken:
             if (Transfer* transfer = table_.find(envelope.key.sequence);
-                transfer != nullptr && transfer->state_ == Transfer::State::offered)
+                transfer != nullptr && transfer->state_ == Transfer::State::offered) {
+                traffic_->count_sent(transfer->length_);
                 end(*transfer);
+            }
             break;
         case FrameKind::credit: credit_ += envelope.length; break;
         case FrameKind::abort:
@@ -225,6 +227,7 @@ bool Link::pull(Transfer& transfer) {
         transfer.state_ = Transfer::State::arriving;
         return false;
     }
+    traffic_->count_received(bytes);
     transfer.moved_ += bytes;
     if (transfer.moved_ == transfer.length_) {
         Key key = transfer.head_.key;
@@ -287,6 +290,8 @@ void Link::end_frame() {
     const Incoming frame = in_;
     in_ = {};
     const bool eager = frame.envelope.kind == FrameKind::eager;
+    if (eager || frame.envelope.kind == FrameKind::data)
+        traffic_->count_received(frame.envelope.length);
     if (frame.unexpected != nullptr) {
         frame.unexpected->complete = true;
         if (Transfer* transfer = frame.unexpected->claimant) {

@@ -41,6 +41,7 @@ void Link::send_eager(Transfer& transfer) {
     // The common case: the wire takes it whole, and nothing is queued, listed or allocated.
     const std::size_t written = out_.empty() ? wire_->write(head, payload) : 0;
     if (written == head.size() + payload.size()) {
+        traffic_->count_sent(payload.size());
         if (wire_->wants_write()) want_write(true);
         return;
     }
@@ -154,6 +155,8 @@ bool Link::flush() {
         moved = moved || out_.front().written != before;
         if (!out) return moved;
         Transfer* transfer = out_.front().transfer;
+        if (out_.front().envelope.kind != FrameKind::abort)
+            traffic_->count_sent(out_.front().payload_bytes);
         out_.pop_front();
         if (transfer != nullptr) frame_out(*transfer);
     }

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "link/shm/layout.h"
+#include "link/traffic.h"
 
 /// What lies where in a board: the memory in which a rank shows what it does.
 ///
@@ -19,13 +20,16 @@
 namespace trireme::board {
 
 inline constexpr std::uint64_t magic = 0x6472'616f'6269'7254;  // "Triboard"
-inline constexpr std::uint32_t layout_version = 1;
+inline constexpr std::uint32_t layout_version = 2;
 
 /// So many operations are remembered: the flight recorder.
 inline constexpr std::size_t slots = 4096;
 inline constexpr std::size_t most_waits = 62;
 inline constexpr std::size_t most_names = 1024;
 inline constexpr std::size_t name_bytes = 64;
+inline constexpr std::size_t most_groups = 256;
+/// Peers whose traffic is counted one by one; the last stands for all further ones.
+inline constexpr std::size_t traffic_peers = 1024;
 
 /// Something of several words that is read while it may be written.
 template <class T>
@@ -131,6 +135,14 @@ struct Circle {
     std::array<char, 4096> text{};  ///< ends with a 0
 };
 
+/// A group that this rank is a member of.
+struct Membership {
+    std::uint32_t stream = 0;  ///< 0: none
+    std::uint32_t name = 0;
+    std::int32_t rank = -1;  ///< its own in the group
+    std::int32_t size = 0;
+};
+
 struct alignas(shm::apart) Slot {
     Shown<Entry> entry;
     /// Not 0: a thread waits in it, though it was only started.
@@ -142,17 +154,22 @@ struct Board {
     std::uint32_t version = 0;
     std::int32_t rank = -1;
     std::int32_t pid = 0;
-    shm::Token token{};
-    std::atomic<std::uint64_t> begun;  ///< how many operations have begun
-    std::atomic<std::uint32_t> names;  ///< how many are in use
+    std::int32_t size = 0;               ///< of the world
+    shm::Token token{};                  ///< all 0 until the rank has joined the world
+    std::int64_t made = 0;               ///< when
+    std::array<char, name_bytes> job{};  ///< the launcher's id; ends with a 0
+    std::atomic<std::uint64_t> begun;    ///< how many operations have begun
+    std::atomic<std::uint32_t> names;    ///< how many are in use
     /// Not 0: another thread than the one that waits may make calls, or a callback.
     std::atomic<std::uint32_t> other_callers;
     /// The last collective that began on a group's stream, at the place `stream % size`: stream in
     /// the upper half, its number in the lower.
     std::array<std::atomic<std::uint64_t>, 256> progress;
+    std::array<Shown<Membership>, most_groups> groups;
     Shown<Waits> waits;
     Shown<Circle> circle;
     Shown<Errand> errand;
+    alignas(shm::apart) std::array<Traffic, traffic_peers> traffic;  ///< by world rank
     alignas(shm::apart) std::array<Slot, slots> ring;
     std::array<std::array<char, name_bytes>, most_names> name;  ///< each ends with a 0
 };

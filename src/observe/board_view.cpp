@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <limits>
 #include <utility>
 
 #include "core/op_info.h"
@@ -28,8 +27,14 @@ bool Sighting::is_collective(std::uint32_t of_stream, std::uint64_t number_there
     return !info(kind).point_to_point && stream == of_stream && sequence == number_there;
 }
 
-std::optional<BoardView> BoardView::open(const BoardAddress& address, int rank,
-                                         const shm::Token& token) {
+const Sighting* main_one(const std::vector<Sighting>& newest_first) {
+    const Sighting* found = nullptr;
+    for (const Sighting& one : newest_first)
+        if (one.under_way && (one.blocking || found == nullptr || !found->blocking)) found = &one;
+    return found;
+}
+
+std::optional<BoardView> BoardView::open(const BoardAddress& address) {
     if (address.pid <= 0 || address.descriptor < 0) return std::nullopt;
     // Opened anew through the owner's descriptor: the memory has no other name.
     const std::string path = fmt::format("/proc/{}/fd/{}", address.pid, address.descriptor);
@@ -42,50 +47,74 @@ std::optional<BoardView> BoardView::open(const BoardAddress& address, int rank,
     BoardView view(shm::Mapping(descriptor.get(), 0, sizeof(board::Board), false));
     if (!view.mapping_) return std::nullopt;
     const board::Board& board = view.board();
-    // The same numbers on another host are another process.
-    if (board.magic != board::magic || board.version != board::layout_version ||
-        board.rank != rank || board.token != token)
+    if (board.magic != board::magic || board.version != board::layout_version || board.rank < 0 ||
+        board.rank >= board.size)
         return std::nullopt;
     return view;
 }
 
-std::string BoardView::name(std::uint16_t number) const {
+std::optional<BoardView> BoardView::open(const BoardAddress& address, int rank,
+                                         const shm::Token& token) {
+    std::optional<BoardView> view = open(address);
+    // The same numbers on another host are another process.
+    if (view && (view->rank() != rank || view->token() != token)) view.reset();
+    return view;
+}
+
+std::string BoardView::job() const {
+    const auto& text = board().job;
+    return {text.begin(), std::find(text.begin(), text.end(), '\0')};
+}
+
+std::chrono::steady_clock::time_point BoardView::made() const noexcept {
+    return time_of(board().made);
+}
+
+std::string BoardView::name(std::uint32_t number) const {
     if (number >= board().names.load(std::memory_order_acquire) || number >= board::most_names)
         return "?";
     const auto& text = board().name[number];
     return {text.begin(), std::find(text.begin(), text.end(), '\0')};
 }
 
-std::optional<Sighting> BoardView::sighting(std::uint64_t number) const {
-    board::Entry entry;
-    const board::Slot& slot = board().ring[number % board::slots];
-    if (!slot.entry.read(entry) || entry.number != number || entry.kind >= op_kinds ||
-        entry.dtype >= dtype_count || entry.reduce >= reduce_op_kinds)
-        return std::nullopt;
+bool BoardView::read(std::uint64_t number, board::Entry& entry) const noexcept {
+    return board().ring[number % board::slots].entry.read(entry) && entry.number == number &&
+           entry.kind < op_kinds && entry.dtype < dtype_count && entry.reduce < reduce_op_kinds;
+}
+
+Sighting BoardView::sighting(board::Entry entry) const {
     entry.user.back() = '\0';
     const std::string file = name(entry.file);
-    const OpRecord record{.kind = static_cast<OpKind>(entry.kind),
-                          .dtype = static_cast<Dtype>(entry.dtype),
-                          .reduce = static_cast<ReduceOp::Kind>(entry.reduce),
-                          .uneven = entry.uneven != 0,
-                          .peer = entry.peer,
-                          .tag = entry.tag,
-                          .count = entry.count,
-                          .joined = entry.joined,
-                          .sequence = entry.sequence,
-                          .file = file.c_str(),
-                          .line = entry.line,
-                          .user = entry.user};
+    OpRecord record{.kind = static_cast<OpKind>(entry.kind),
+                    .dtype = static_cast<Dtype>(entry.dtype),
+                    .reduce = static_cast<ReduceOp::Kind>(entry.reduce),
+                    .uneven = entry.uneven != 0,
+                    .peer = entry.peer,
+                    .tag = entry.tag,
+                    .count = entry.count,
+                    .joined = entry.joined,
+                    .sequence = entry.sequence,
+                    .file = file.c_str(),
+                    .line = entry.line,
+                    .user = entry.user};
+    constexpr std::uint32_t prime = 31;
+    for (const char letter : entry.user)
+        record.user_key = record.user_key * prime + static_cast<unsigned char>(letter);
+    const board::Slot& slot = board().ring[entry.number % board::slots];
     return Sighting{
         .kind = record.kind,
         .peer = entry.peer,
         .tag = entry.tag,
         .call = record.describe(),
+        .algorithm = name(entry.algorithm),
         .group = name(entry.group),
         .stream = entry.stream,
         .sequence = entry.sequence,
-        .number = number,
+        .number = entry.number,
+        .fingerprint = record.fingerprint(),
+        .bytes = entry.count * size_of(record.dtype),
         .under_way = entry.ended == 0,
+        .failed = entry.ended < 0,
         .blocking = entry.blocking != 0 || slot.awaited.load(std::memory_order_acquire) != 0,
         .begun = time_of(entry.begun),
         .ended = time_of(std::abs(entry.ended))};
@@ -95,35 +124,51 @@ std::optional<Sighting> BoardView::sighting(std::uint64_t number) const {
 template <class Wanted>
 std::vector<Sighting> BoardView::collect(std::size_t most, Wanted wanted) const {
     std::vector<Sighting> found;
-    const std::uint64_t newest = board().begun.load(std::memory_order_acquire);
+    const std::uint64_t newest = begun();
     const std::uint64_t oldest = newest > board::slots ? newest - board::slots : 0;
+    board::Entry entry;
     for (std::uint64_t number = newest; number > oldest && found.size() < most; --number)
-        if (std::optional<Sighting> one = sighting(number); one && wanted(*one))
-            found.push_back(std::move(*one));
+        if (read(number, entry) && wanted(entry)) found.push_back(sighting(entry));
     return found;
 }
 
+namespace {
+
+bool is_collective_at(const board::Entry& entry, std::uint32_t stream) {
+    return entry.stream == stream && !info(static_cast<OpKind>(entry.kind)).point_to_point;
+}
+
+std::optional<Sighting> first_of(std::vector<Sighting> found) {
+    return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
+}
+
+}  // namespace
+
 std::vector<Sighting> BoardView::under_way() const {
-    return collect(std::numeric_limits<std::size_t>::max(),
-                   [](const Sighting& one) { return one.under_way; });
+    return collect(board::slots, [](const board::Entry& entry) { return entry.ended == 0; });
+}
+
+std::vector<Sighting> BoardView::recent(std::size_t most) const {
+    return collect(board::slots, [&](const board::Entry& entry) {
+        return entry.ended == 0 || (most > 0 && most-- > 0);
+    });
 }
 
 std::optional<Sighting> BoardView::last() const {
-    std::vector<Sighting> found = collect(1, [](const Sighting&) { return true; });
-    return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
+    return first_of(collect(1, [](const board::Entry&) { return true; }));
 }
 
 std::optional<Sighting> BoardView::find(std::uint32_t stream, std::uint64_t sequence) const {
-    std::vector<Sighting> found =
-        collect(1, [&](const Sighting& one) { return one.is_collective(stream, sequence); });
-    return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
+    return first_of(collect(1, [&](const board::Entry& entry) {
+        return is_collective_at(entry, stream) && entry.sequence == sequence;
+    }));
 }
 
 bool BoardView::has_message(std::uint32_t stream, OpKind kind, int peer, int tag,
                             std::uint64_t sequence) const {
-    return !collect(1, [&](const Sighting& one) {
-                return one.stream == stream && one.kind == kind && one.peer == peer &&
-                       one.tag == tag && one.sequence == sequence;
+    return !collect(1, [&](const board::Entry& entry) {
+                return entry.stream == stream && static_cast<OpKind>(entry.kind) == kind &&
+                       entry.peer == peer && entry.tag == tag && entry.sequence == sequence;
             }).empty();
 }
 
@@ -133,6 +178,24 @@ bool BoardView::has_reached(std::uint32_t stream, std::uint64_t sequence) const 
     // Numbers may have wrapped around; that of another stream says nothing of this one.
     if (last >> 32 == stream) return static_cast<std::int32_t>(last - sequence) >= 0;
     return last != 0 && find(stream, sequence);
+}
+
+std::optional<std::uint64_t> BoardView::reached(std::uint32_t stream) const {
+    const auto& progress = board().progress;
+    const std::uint64_t last = progress[stream % progress.size()].load(std::memory_order_acquire);
+    const std::optional<Sighting> newest = first_of(
+        collect(1, [&](const board::Entry& entry) { return is_collective_at(entry, stream); }));
+    if (newest) return newest->sequence;
+    if (last >> 32 == stream) return last & 0xffffffff;
+    return last == 0 || begun() <= board::slots ? std::optional<std::uint64_t>(0) : std::nullopt;
+}
+
+std::vector<board::Membership> BoardView::groups() const {
+    std::vector<board::Membership> found;
+    board::Membership one;
+    for (const auto& shown : board().groups)
+        if (shown.read(one) && one.stream != 0) found.push_back(one);
+    return found;
 }
 
 std::optional<std::pair<std::string, std::chrono::steady_clock::time_point>> BoardView::errand()

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -20,17 +21,26 @@ struct Sighting {
     int peer = -1;
     int tag = 0;
     std::string call;  ///< "all_reduce #42 float32[1024] sum (train.cpp:88)"
+    std::string algorithm{};
     std::string group;
     std::uint32_t stream = 0;
     std::uint64_t sequence = 0;
     std::uint64_t number = 0;
+    /// What the ranks of a group must agree on, as far as a board shows it.
+    std::uint64_t fingerprint = 0;
+    std::uint64_t bytes = 0;
     bool under_way = false;
+    bool failed = false;
     bool blocking = false;
     std::chrono::steady_clock::time_point begun;
     std::chrono::steady_clock::time_point ended;
 
     [[nodiscard]] bool is_collective(std::uint32_t of_stream, std::uint64_t number_there) const;
 };
+
+/// Of operations, newest first, the one under way that a thread has stood in longest, else the
+/// oldest under way; null where none is.
+[[nodiscard]] const Sighting* main_one(const std::vector<Sighting>& newest_first);
 
 /// The board of a rank of this host, for reading. Nothing in it is believed further than it can do
 /// harm.
@@ -40,12 +50,27 @@ public:
     /// to another user.
     [[nodiscard]] static std::optional<BoardView> open(const BoardAddress& address, int rank,
                                                        const shm::Token& token);
+    /// Of a rank that is not known yet.
+    [[nodiscard]] static std::optional<BoardView> open(const BoardAddress& address);
 
     /// Of a `board::Board` that an excerpt was laid out in.
     [[nodiscard]] static BoardView of_excerpt(shm::Mapping memory) {
         return BoardView(std::move(memory));
     }
 
+    [[nodiscard]] int rank() const noexcept { return board().rank; }
+    [[nodiscard]] int size() const noexcept { return board().size; }
+    [[nodiscard]] const shm::Token& token() const noexcept { return board().token; }
+    [[nodiscard]] std::string job() const;
+    [[nodiscard]] std::chrono::steady_clock::time_point made() const noexcept;
+    /// How many operations have begun.
+    [[nodiscard]] std::uint64_t begun() const noexcept {
+        return board().begun.load(std::memory_order_acquire);
+    }
+
+    /// The operations that began last, as many as `most`, and all that are under way; the newest
+    /// first.
+    [[nodiscard]] std::vector<Sighting> recent(std::size_t most) const;
     /// The newest first.
     [[nodiscard]] std::vector<Sighting> under_way() const;
     /// The operation that began last.
@@ -57,6 +82,13 @@ public:
                                    std::uint64_t sequence) const;
     /// Whether the collective of this number on a stream, or a later one, has begun.
     [[nodiscard]] bool has_reached(std::uint32_t stream, std::uint64_t sequence) const;
+    /// The last collective that has begun on a stream: 0 for none, nothing where it was long ago.
+    [[nodiscard]] std::optional<std::uint64_t> reached(std::uint32_t stream) const;
+    [[nodiscard]] std::vector<board::Membership> groups() const;
+    [[nodiscard]] const Traffic& traffic(int peer) const noexcept {
+        return board().traffic[std::min(static_cast<std::size_t>(peer), board::traffic_peers - 1)];
+    }
+    [[nodiscard]] std::string name(std::uint32_t number) const;
     [[nodiscard]] bool has_other_callers() const noexcept {
         return board().other_callers.load(std::memory_order_acquire) != 0;
     }
@@ -73,8 +105,8 @@ private:
     [[nodiscard]] const board::Board& board() const noexcept {
         return *reinterpret_cast<const board::Board*>(mapping_.data());
     }
-    [[nodiscard]] std::string name(std::uint16_t number) const;
-    [[nodiscard]] std::optional<Sighting> sighting(std::uint64_t number) const;
+    [[nodiscard]] bool read(std::uint64_t number, board::Entry& entry) const noexcept;
+    [[nodiscard]] Sighting sighting(board::Entry entry) const;
     template <class Wanted>
     [[nodiscard]] std::vector<Sighting> collect(std::size_t most, Wanted wanted) const;
 

@@ -4,17 +4,23 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+<<<<<<< HEAD
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <utility>
 
 #include "observe/excerpt.h"
+=======
+
+#include "observe/process_state.h"
+>>>>>>> a395c71 (Make reports of boards, and find where the ranks of a group part)
 
 namespace trireme {
 
 namespace {
 
+<<<<<<< HEAD
 // Twice as long as the slow beat of `Bulletin`, and a bit.
 constexpr std::chrono::seconds silence{5};
 
@@ -27,15 +33,10 @@ char process_state(int pid) {
     return end == std::string::npos || end + 2 >= text.size() ? '\0' : text[end + 2];
 }
 
+=======
+>>>>>>> a395c71 (Make reports of boards, and find where the ranks of a group part)
 std::string in_seconds(Lookout::Clock::duration time) {
     return fmt::format("{:.1f} s", std::chrono::duration<double>(time).count());
-}
-
-// Of several operations under way the one that a thread has stood in longest, else the oldest.
-const Sighting& main_one(const std::vector<Sighting>& newest_first) {
-    const auto blocking = std::find_if(newest_first.rbegin(), newest_first.rend(),
-                                       [](const Sighting& one) { return one.blocking; });
-    return blocking != newest_first.rend() ? *blocking : newest_first.back();
 }
 
 std::string awaited_by(const BoardView& board, std::uint64_t number) {
@@ -118,8 +119,17 @@ std::string Lookout::whereabouts(int rank, std::uint32_t stream, std::uint64_t s
                                  Clock::time_point now) {
     const BoardView* const board = this->board(rank);
     if (board == nullptr) return "cannot be seen from here";
+<<<<<<< HEAD
     const auto [stopped, all_said] = state_of(rank, *board, now);
     if (all_said) return stopped;
+=======
+    const ProcessState process = process_state(board->pid());
+    if (process == ProcessState::ended) return fmt::format("has ended (process {})", board->pid());
+    const std::string stopped =
+        process == ProcessState::stopped
+            ? fmt::format("is stopped by a signal (process {}) and ", board->pid())
+            : "";
+>>>>>>> a395c71 (Make reports of boards, and find where the ranks of a group part)
     const std::vector<Sighting> all = board->under_way();
     const auto same = std::ranges::find_if(all, [&](const Sighting& one) {
         return sequence != 0 && one.is_collective(stream, sequence);
@@ -128,7 +138,7 @@ std::string Lookout::whereabouts(int rank, std::uint32_t stream, std::uint64_t s
         return stopped + fmt::format("is in the same call for {}{}", in_seconds(now - same->begun),
                                      awaited_by(*board, same->number));
     if (!all.empty()) {
-        const Sighting& one = main_one(all);
+        const Sighting& one = *main_one(all);
         return stopped + fmt::format("is in {} on group \"{}\" for {}{}", one.call, one.group,
                                      in_seconds(now - one.begun), awaited_by(*board, one.number));
     }
@@ -199,7 +209,7 @@ std::optional<Stand> Lookout::stand(int rank) {
     std::vector<Sighting> all = board->under_way();
     std::erase_if(all, [](const Sighting& one) { return !one.blocking; });
     if (all.empty()) return std::nullopt;
-    const Sighting& one = main_one(all);
+    const Sighting& one = *main_one(all);
     Stand stand{.number = one.number,
                 .call = one.call,
                 .group = one.group,

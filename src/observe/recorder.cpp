@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -37,7 +38,7 @@ BoardAddress BoardAddress::parse(std::string_view text) noexcept {
     return rest.ec == std::errc{} && rest.ptr == end ? address : BoardAddress{};
 }
 
-Recorder::Recorder(int rank) {
+Recorder::Recorder(int rank, int size) {
     descriptor_ = UniqueFd(::memfd_create("trireme-board", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     const bool made = descriptor_ && ::ftruncate(descriptor_.get(), sizeof(board::Board)) == 0 &&
                       ::fcntl(descriptor_.get(), F_ADD_SEALS, seals) == 0;
@@ -50,6 +51,10 @@ Recorder::Recorder(int rank) {
     board::Board& own = board();
     own.rank = rank;
     own.pid = ::getpid();
+    own.size = std::max(size, rank + 1);
+    own.made = nanoseconds(Clock::now());
+    if (const char* const job = std::getenv("TRIREME_JOB"))
+        std::string_view(job).copy(own.job.data(), own.job.size() - 1);
     own.version = board::layout_version;
     own.magic = board::magic;
     numbers_.emplace("", 0);
@@ -67,6 +72,25 @@ std::uint16_t Recorder::number_of(std::string_view name) {
     board().names.store(number + 1U, std::memory_order_release);
     numbers_.emplace(name, number);
     return number;
+}
+
+std::uint16_t Recorder::enter_group(std::uint32_t stream, std::string_view name, int rank,
+                                    int size) {
+    const std::uint16_t number = number_of(name);
+    const auto free = std::ranges::find(streams_, 0U);
+    if (free != streams_.end()) {
+        *free = stream;
+        board().groups[static_cast<std::size_t>(free - streams_.begin())].write(
+            {.stream = stream, .name = number, .rank = rank, .size = size});
+    }
+    return number;
+}
+
+void Recorder::leave_group(std::uint32_t stream) noexcept {
+    const auto shown = std::ranges::find(streams_, stream);
+    if (shown == streams_.end()) return;
+    *shown = 0;
+    board().groups[static_cast<std::size_t>(shown - streams_.begin())].write({});
 }
 
 std::uint16_t Recorder::number_of_literal(const char* text) {

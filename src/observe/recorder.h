@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -33,8 +34,9 @@ class Recorder {
 public:
     using Clock = std::chrono::steady_clock;
 
-    /// Throws `Error(system)` where the kernel gives no memory.
-    explicit Recorder(int rank);
+    /// Of a rank in a world of `size`; 0: not known. Throws `Error(system)` where the kernel gives
+    /// no memory.
+    explicit Recorder(int rank, int size = 0);
 
     [[nodiscard]] BoardAddress address() const noexcept;
     /// What readers must know to be sure that they have found this board.
@@ -44,6 +46,15 @@ public:
 
     /// The number of a name, the same for the same; 0, an empty one, when the table is full.
     [[nodiscard]] std::uint16_t number_of(std::string_view name);
+
+    /// This rank is a member of a group, as far as there is room; returns the number of its name.
+    std::uint16_t enter_group(std::uint32_t stream, std::string_view name, int rank, int size);
+    void leave_group(std::uint32_t stream) noexcept;
+
+    /// Where to count what is exchanged with a world rank.
+    [[nodiscard]] Traffic& traffic(int peer) noexcept {
+        return board().traffic[std::min(static_cast<std::size_t>(peer), board::traffic_peers - 1)];
+    }
 
     /// An operation begins; returns its number.
     std::uint64_t begin(const OpRecord& record, std::uint32_t stream, std::uint16_t group,
@@ -83,6 +94,7 @@ private:
     std::map<std::string, std::uint16_t, std::less<>> numbers_;
     // Call sites and algorithms are literals: known by their address, most of the time.
     std::array<Literal, 64> literals_{};
+    std::array<std::uint32_t, board::most_groups> streams_{};  // of the groups that are shown
 };
 
 }  // namespace trireme

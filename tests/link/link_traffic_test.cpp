@@ -68,6 +68,30 @@ TEST_P(LinkConformance, TwoThousandTransfersAtOnceInBothDirections) {
     for (std::size_t i = 0; i < targets.size(); ++i) ASSERT_EQ(targets[i], data[i / 2]) << i;
 }
 
+TEST_P(LinkConformance, CountsWhatPasses) {
+    std::uint64_t total = 0;
+    std::uint32_t sequence = 0;
+    for (const bool first : {true, false}) {  // whether the receive comes first
+        for (const std::size_t bytes : {std::size_t{0}, pair.small(), pair.large()}) {
+            const Key key{.stream = 1, .sequence = ++sequence, .tag = 0};
+            const auto data = numbered(bytes, 1);
+            std::vector<std::byte> target(bytes);
+            MessagePtr received;
+            if (first) received = receive(pair.right(), key, target);
+            const auto sent = send(pair.left(), key, data);
+            pair.pump(3);
+            if (!first) received = receive(pair.right(), key, target);
+            ASSERT_TRUE(pair.until([&] { return sent->done() && received->done(); }));
+            total += bytes;
+        }
+    }
+    EXPECT_EQ(pair.left().link->traffic().sent, total);
+    EXPECT_EQ(pair.right().link->traffic().received, total);
+    if (pair.alone()) return;
+    EXPECT_EQ(pair.left().link->traffic().received, 0U);
+    EXPECT_EQ(pair.right().link->traffic().sent, 0U);
+}
+
 TEST_P(LinkConformance, RandomTraffic) {
     const unsigned seed = std::random_device{}();
     SCOPED_TRACE(fmt::format("seed {}", seed));
