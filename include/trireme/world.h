@@ -48,6 +48,11 @@ struct WorldOptions {
     /// See docs/operations.md. Must be the same on all ranks.
     bool reproducible = false;
 
+    /// The directory in which each rank writes a file of its last operations when it gets SIGUSR2,
+    /// and when a group fails for the first time: TRIREME_DUMP. Empty: on SIGUSR2 only, in the
+    /// current directory. See docs/observing.md.
+    std::string dump;
+
     /// Backends of one's own, by name: see `GroupOptions::backend`.
     std::map<std::string, BackendFactory> backends;
 

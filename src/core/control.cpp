@@ -1,17 +1,23 @@
 #include "core/control.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
+#include <cstdint>
 #include <future>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <vector>
 
+#include "core/dump_signal.h"
 #include "core/engine.h"
 
 namespace trireme {
@@ -57,6 +63,35 @@ struct Control::Impl {
     std::map<Engine*, std::shared_ptr<Watch>> watches;
     std::thread thread;
 
+    std::optional<asio::posix::stream_descriptor> dump_bell;
+    std::mutex listeners_mutex;  // held while they are called
+    std::vector<DumpListener*> listeners;
+
+    void listen_for_dumps() {
+        const int bell = dump_signal_descriptor();
+        const int own = bell < 0 ? -1 : ::fcntl(bell, F_DUPFD_CLOEXEC, 0);
+        if (own < 0) return;
+        dump_bell.emplace(context, own);
+        static_cast<void>(was_rung());  // when there was no world: nobody is meant
+        await_dump_bell();
+    }
+    [[nodiscard]] bool was_rung() {
+        std::uint64_t rings = 0;
+        return ::read(dump_bell->native_handle(), &rings, sizeof(rings)) == sizeof(rings);
+    }
+    void await_dump_bell() {
+        dump_bell->async_wait(asio::posix::stream_descriptor::wait_read,
+                              [this](const asio::error_code& error) {
+                                  if (error) return;
+                                  if (was_rung()) {
+                                      const std::lock_guard lock(listeners_mutex);
+                                      for (DumpListener* listener : listeners)
+                                          listener->dump_wanted();
+                                  }
+                                  await_dump_bell();
+                              });
+    }
+
     [[nodiscard]] bool is_this_thread() const noexcept {
         return std::this_thread::get_id() == thread.get_id();
     }
@@ -75,6 +110,7 @@ std::shared_ptr<Control> Control::instance() {
 }
 
 Control::Control() : impl_(std::make_shared<Impl>()) {
+    impl_->listen_for_dumps();
     // The thread may be the one that ends the last world: it keeps what it runs on.
     impl_->thread = std::thread([impl = impl_] { impl->context.run(); });
 }
@@ -119,6 +155,16 @@ void Control::detach(Engine& engine) {
 void Control::summon(Engine& engine) {
     const std::lock_guard lock(impl_->mutex);
     asio::post(impl_->context, [watch = impl_->watches.at(&engine)] { watch->turn(); });
+}
+
+void Control::add(DumpListener& listener) {
+    const std::lock_guard lock(impl_->listeners_mutex);
+    impl_->listeners.push_back(&listener);
+}
+
+void Control::remove(DumpListener& listener) noexcept {
+    const std::lock_guard lock(impl_->listeners_mutex);
+    std::erase(impl_->listeners, &listener);
 }
 
 }  // namespace trireme

@@ -6,6 +6,15 @@ namespace trireme {
 
 class Engine;
 
+/// Wants to know when the process is asked to write down what it does: see `dump_signal`.
+class DumpListener {
+public:
+    virtual void dump_wanted() noexcept = 0;
+
+protected:
+    ~DumpListener() = default;
+};
+
 /// The one background thread of the process. It drives engines that have operations in flight while
 /// nobody waits for them, and sleeps otherwise. It exists while an engine does.
 class Control {
@@ -22,6 +31,10 @@ public:
     void detach(Engine& engine);
     /// The engine wants turns: now, and whenever its descriptor becomes readable.
     void summon(Engine& engine);
+
+    /// The thread calls it from now on; after `remove` has returned it does not any more.
+    void add(DumpListener& listener);
+    void remove(DumpListener& listener) noexcept;
 
 private:
     struct Impl;

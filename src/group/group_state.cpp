@@ -31,7 +31,7 @@ GroupState::GroupState(std::shared_ptr<WorldState> world, GroupPlan plan)
               .blocks = &engine().blocks()};
     const int hosts = plan_.hosts.empty() ? 1 : 1 + std::ranges::max(plan_.hosts);
     several_hosts_ = hosts > 1 && hosts < size();
-    shown_name_ = world_->recorder().number_of(name());
+    shown_name_ = world_->recorder().enter_group(stream(), name(), rank(), size());
     world_->enter(*this);
 }
 
@@ -323,12 +323,13 @@ void GroupState::fail_reported(int by, const Error& error) {
 void GroupState::fail_all(const Error& error, const Error* told) {
     if (failure_) return;
     failure_ = error;
-    world_->note_failure(error);
     const std::exception_ptr shared = std::make_exception_ptr(error);
     for (Link* link : links_) {
         link->fail_stream(stream(), shared);
         if (told != nullptr && link->peer() != world_rank()) link->send_abort(stream(), *told);
     }
+    // Before anybody can leave because of it.
+    world_->note_failure(error);
     // Those that wait for their turn, or for a message from anywhere, have no transfer that fails.
     while (!queued_.empty()) queued_.back()->complete(shared);
     while (!from_any_.empty()) from_any_.back()->complete(shared);

@@ -61,6 +61,7 @@ WorldOptions WorldOptions::from_environment() {
     options.address = variable("TRIREME_ADDRESS");
     options.interface = variable("TRIREME_INTERFACE");
     options.algorithm = variable("TRIREME_ALGORITHM");
+    options.dump = variable("TRIREME_DUMP");
     return options;
 }
 

@@ -49,7 +49,7 @@ WorldState::WorldState(Rendezvous meeting, const WorldOptions& options)
       store_outlives_ranks_(meeting.outlives_ranks),
       host_(std::move(meeting.host)),
       exceptions_at_start_(std::uncaught_exceptions()),
-      recorder_(meeting.rank) {
+      recorder_(meeting.rank, meeting.size) {
     const auto deadline = Engine::after(options_.timeout);
     Connections connections =
         connect_all(*store_, rank_, size_, options_, engine_.doorbell(), recorder_.address(),
@@ -59,12 +59,14 @@ WorldState::WorldState(Rendezvous meeting, const WorldOptions& options)
     inbox_ = std::move(connections.inbox);
     recorder_.set_token(connections.token);
     lookout_.emplace(std::move(connections.boards), connections.token);
+    dump_.emplace(recorder_.address(), rank_, connections.token, options_.dump);
     {
         const Engine::Turn turn(engine_);
         for (int peer = 0; peer < size_; ++peer) {
             Connection& connection = connections.peers[static_cast<std::size_t>(peer)];
-            links_.push_back(std::make_unique<Link>(
-                engine_, *this, peer, std::move(connection.wire), std::move(connection.memory)));
+            links_.push_back(
+                std::make_unique<Link>(engine_, *this, peer, std::move(connection.wire),
+                                       std::move(connection.memory), &recorder_.traffic(peer)));
         }
         if (inbox_) engine_.set_sleep_flag(&inbox_->sleeping());
         engine_.set_watcher(this);
@@ -119,6 +121,7 @@ void WorldState::shut_down() noexcept {
     } catch (const std::exception&) {
         // Leaving cannot fail: the peers notice a rank that is gone in any case.
     }
+    dump_.reset();
     const Engine::Turn turn(engine_);
     engine_.set_sleep_flag(nullptr);
     engine_.set_watcher(nullptr);
@@ -207,6 +210,7 @@ void WorldState::enter(GroupState& group) {
 void WorldState::leave(GroupState& group) noexcept {
     groups_.erase(group.stream());
     retired_.insert(group.stream());
+    recorder_.leave_group(group.stream());
     for (const auto& link : links_) link->end_stream(group.stream());
 }
 

@@ -14,6 +14,7 @@
 #include "core/engine.h"
 #include "link/link.h"
 #include "observe/bulletin.h"
+#include "observe/dump_file.h"
 #include "observe/lookout.h"
 #include "observe/recorder.h"
 #include "trireme/store.h"
@@ -68,11 +69,11 @@ public:
 
     // --- Under the engine's mutex --------------------------------------------------------------
 
-    /// A group has failed.
+    /// A group has failed: this rank writes down what it did, where that is wanted.
     void note_failure(const Error& error) {
         if (!first_failure_) first_failure_ = error;
+        if (dump_) dump_->note_failure(error);
     }
-
     void enter(GroupState& group);
     void leave(GroupState& group) noexcept;
 
@@ -117,6 +118,7 @@ private:
     Engine engine_;
     Recorder recorder_;
     std::optional<Lookout> lookout_;  // set in the constructor
+    std::optional<DumpFile> dump_;    // as well; until the world is shut down
     bool shows_waits_ = false;
     std::vector<board::Circle::Member> circle_;  // found at the last look
     std::vector<std::uint64_t> circle_beats_;    // ... when it was found: of each of its ranks

@@ -4,37 +4,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-<<<<<<< HEAD
-#include <fstream>
-#include <iterator>
-#include <sstream>
 #include <utility>
 
 #include "observe/excerpt.h"
-=======
-
 #include "observe/process_state.h"
->>>>>>> a395c71 (Make reports of boards, and find where the ranks of a group part)
 
 namespace trireme {
 
 namespace {
 
-<<<<<<< HEAD
 // Twice as long as the slow beat of `Bulletin`, and a bit.
 constexpr std::chrono::seconds silence{5};
 
-// 'R', 'S', 'T' (stopped), 'Z' (ended, and not yet fetched), ...: see proc(5); 0: no process.
-char process_state(int pid) {
-    std::ifstream file(fmt::format("/proc/{}/stat", pid));
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    // The name before it stands in parentheses, and may contain anything.
-    const std::size_t end = text.rfind(')');
-    return end == std::string::npos || end + 2 >= text.size() ? '\0' : text[end + 2];
-}
-
-=======
->>>>>>> a395c71 (Make reports of boards, and find where the ranks of a group part)
 std::string in_seconds(Lookout::Clock::duration time) {
     return fmt::format("{:.1f} s", std::chrono::duration<double>(time).count());
 }
@@ -107,10 +88,10 @@ std::pair<std::string, bool> Lookout::state_of(int rank, const BoardView& board,
             fmt::format("has not been heard of for {}, and when last seen ", in_seconds(silent)),
             false};
     }
-    const char process = process_state(board.pid());
-    if (process == '\0' || process == 'Z' || process == 'X')
+    const ProcessState process = process_state(board.pid());
+    if (process == ProcessState::ended)
         return {fmt::format("has ended (process {})", board.pid()), true};
-    if (process == 'T' || process == 't')
+    if (process == ProcessState::stopped)
         return {fmt::format("is stopped by a signal (process {}) and ", board.pid()), false};
     return {};
 }
@@ -119,17 +100,8 @@ std::string Lookout::whereabouts(int rank, std::uint32_t stream, std::uint64_t s
                                  Clock::time_point now) {
     const BoardView* const board = this->board(rank);
     if (board == nullptr) return "cannot be seen from here";
-<<<<<<< HEAD
     const auto [stopped, all_said] = state_of(rank, *board, now);
     if (all_said) return stopped;
-=======
-    const ProcessState process = process_state(board->pid());
-    if (process == ProcessState::ended) return fmt::format("has ended (process {})", board->pid());
-    const std::string stopped =
-        process == ProcessState::stopped
-            ? fmt::format("is stopped by a signal (process {}) and ", board->pid())
-            : "";
->>>>>>> a395c71 (Make reports of boards, and find where the ranks of a group part)
     const std::vector<Sighting> all = board->under_way();
     const auto same = std::ranges::find_if(all, [&](const Sighting& one) {
         return sequence != 0 && one.is_collective(stream, sequence);
