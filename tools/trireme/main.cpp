@@ -11,10 +11,12 @@
 #include <fmt/format.h>
 
 #include "algorithms.h"
+#include "dump.h"
 #include "failure.h"
 #include "run.h"
 #include "sim.h"
 #include "subcommands.h"
+#include "top.h"
 #include "trireme/version.h"
 
 namespace trireme::tool {
@@ -28,6 +30,8 @@ void print_help() {
         "Commands:\n"
         "  run         start the ranks of a program on this host\n"
         "  sim         run an algorithm on thousands of simulated ranks\n"
+        "  top         watch the ranks of a job that runs\n"
+        "  dump        show what ranks did and do, and where they part\n"
         "  algorithms  print which algorithm an operation takes, and when\n"
         "  help        explain a command: trireme help run\n");
     if (const auto others = find_subcommands(); !others.empty()) {
@@ -48,6 +52,12 @@ int dispatch(const std::string& command, std::vector<std::string> arguments) {
     }
     if (command == "sim") {
         return sim(arguments);
+    }
+    if (command == "dump") {
+        return dump(arguments);
+    }
+    if (command == "top") {
+        return top(arguments);
     }
     if (command == "help" && !arguments.empty()) {
         const std::string& about = arguments.front();
