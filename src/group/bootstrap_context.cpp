@@ -194,6 +194,13 @@ void check_settings(const Context& context) {
     }
 }
 
+shm::Token random_token() {
+    const std::string bytes = store::random_bytes(sizeof(shm::Token));
+    shm::Token token;
+    std::memcpy(token.data(), bytes.data(), token.size());
+    return token;
+}
+
 std::string random_name() { return "trireme-" + random_text(); }
 
 }  // namespace trireme::bootstrap

@@ -33,10 +33,6 @@ std::size_t open_descriptors() noexcept {
     return count;
 }
 
-std::size_t descriptors_needed(int size) noexcept {
-    return static_cast<std::size_t>(size) * descriptors_per_peer + descriptors_besides;
-}
-
 Address unix_address(const std::string& name) noexcept {
     sockaddr_un in{};
     in.sun_family = AF_UNIX;
@@ -63,6 +59,10 @@ int listen_at(UniqueFd& socket, const Address& address) noexcept {
 }
 
 }  // namespace
+
+std::size_t descriptors_needed(int size) noexcept {
+    return static_cast<std::size_t>(size) * descriptors_per_peer + descriptors_besides;
+}
 
 void throw_system(const std::string& what, int error, int size) {
     std::string text = fmt::format("{}: {}", what, std::strerror(error));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 
 #include "core/unique_fd.h"
@@ -11,6 +12,8 @@ namespace trireme::bootstrap {
 
 /// Descriptors that a rank needs for each peer at most: socket, process, both, doorbell.
 inline constexpr int descriptors_per_peer = 4;
+/// ... and in all, in a world of `size`.
+[[nodiscard]] std::size_t descriptors_needed(int size) noexcept;
 
 /// Throws `Error(system)`: `what` failed with `error`. Where descriptors ran out it says how many a
 /// world of `size` ranks needs, and how many there may be.

@@ -10,6 +10,8 @@
 #include <string>
 #include <thread>
 
+#include "cgroup.h"
+
 namespace trireme::tool {
 namespace {
 
@@ -45,17 +47,9 @@ double quota_of(const std::filesystem::path& group) {
 }
 
 double smallest_quota() {
-    const std::filesystem::path root = "/sys/fs/cgroup";
-    double quota = quota_of(root);  // inside a container its own group is mounted as the root
-    std::ifstream groups("/proc/self/cgroup");
-    for (std::string line; std::getline(groups, line);) {
-        if (!line.starts_with("0::/")) {
-            continue;
-        }
-        std::filesystem::path below = line.substr(4);
-        for (; !below.empty(); below = below.parent_path()) {
-            quota = std::min(quota, quota_of(root / below));
-        }
+    double quota = HUGE_VAL;
+    for (const std::filesystem::path& group : own_cgroups()) {
+        quota = std::min(quota, quota_of(group));
     }
     return quota;
 }

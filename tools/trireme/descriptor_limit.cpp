@@ -6,11 +6,15 @@
 
 namespace trireme::tool {
 
-rlimit make_room_for_descriptors(int ranks, bool log_files) {
+rlim_t descriptors_for_launcher(int ranks, bool log_files) {
     // Each rank: two pipes, a process descriptor, a connection to the store, perhaps a log. The
     // rest: standard streams, event loops, sockets, the pipes of the rank being started.
     constexpr rlim_t base = 32;
-    const rlim_t needed = base + static_cast<rlim_t>(ranks) * (log_files ? 5U : 4U);
+    return base + static_cast<rlim_t>(ranks) * (log_files ? 5U : 4U);
+}
+
+rlimit make_room_for_descriptors(int ranks, bool log_files) {
+    const rlim_t needed = descriptors_for_launcher(ranks, log_files);
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) {
         throw system_failure("getrlimit(RLIMIT_NOFILE)");

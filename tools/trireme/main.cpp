@@ -12,6 +12,7 @@
 
 #include "algorithms.h"
 #include "dump.h"
+#include "doctor.h"
 #include "failure.h"
 #include "run.h"
 #include "sim.h"
@@ -29,6 +30,7 @@ void print_help() {
         "       trireme --help | --version\n\n"
         "Commands:\n"
         "  run         start the ranks of a program on this host\n"
+        "  doctor      look whether this machine, or a set of hosts, can run a job\n"
         "  sim         run an algorithm on thousands of simulated ranks\n"
         "  top         watch the ranks of a job that runs\n"
         "  dump        show what ranks did and do, and where they part\n"
@@ -49,6 +51,9 @@ int dispatch(const std::string& command, std::vector<std::string> arguments) {
     }
     if (command == "algorithms") {
         return algorithms(arguments);
+    }
+    if (command == "doctor") {
+        return doctor(arguments);
     }
     if (command == "sim") {
         return sim(arguments);

@@ -65,7 +65,7 @@ nlohmann::json json_of(const SimRow& row) {
     return json;
 }
 
-nlohmann::json json_of(const Channel& channel) {
+nlohmann::json json_of(const trireme::Channel& channel) {
     return {{"latency_us", in_microseconds(channel.latency)},
             {"GBps", channel.gigabytes_per_second},
             {"eager_limit", channel.eager_limit}};
