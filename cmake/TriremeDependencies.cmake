@@ -8,10 +8,12 @@ find_package(spdlog REQUIRED)
 find_package(hwy REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(TriremeHwloc REQUIRED)
+find_package(TriremeHttplib REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
 # Kept in step with the find_dependency calls of TriremeConfig.cmake.in.
-set(TRIREME_LINKED fmt::fmt spdlog::spdlog hwy::hwy Trireme::hwloc OpenSSL::Crypto Threads::Threads)
+set(TRIREME_LINKED fmt::fmt spdlog::spdlog hwy::hwy Trireme::hwloc Trireme::httplib OpenSSL::Crypto
+    Threads::Threads)
 
 # Header-only, and found as headers: Debian's Asio has no CMake package, and the one of msgpack asks
 # for Boost, which MSGPACK_NO_BOOST makes needless.
@@ -27,7 +29,7 @@ target_compile_definitions(trireme_internal INTERFACE
     ASIO_STANDALONE ASIO_NO_DEPRECATED MSGPACK_NO_BOOST)
 target_link_libraries(trireme_internal INTERFACE
     trireme_warnings nlohmann_json::nlohmann_json ${TRIREME_LINKED})
-trireme_part(core on "fmt ${fmt_VERSION}, spdlog ${spdlog_VERSION}, Highway ${hwy_VERSION}, hwloc ${TriremeHwloc_VERSION}, OpenSSL ${OPENSSL_VERSION}")
+trireme_part(core on "fmt ${fmt_VERSION}, spdlog ${spdlog_VERSION}, Highway ${hwy_VERSION}, hwloc ${TriremeHwloc_VERSION}, OpenSSL ${OPENSSL_VERSION}, cpp-httplib ${TriremeHttplib_VERSION}")
 
 # The torch part.
 set(TRIREME_HAS_TORCH OFF)

@@ -26,6 +26,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/TriremeConfigVersion.cmak
 install(FILES
     ${PROJECT_BINARY_DIR}/TriremeConfig.cmake
     ${PROJECT_BINARY_DIR}/TriremeConfigVersion.cmake
+    ${PROJECT_SOURCE_DIR}/cmake/FindTriremeHttplib.cmake
     ${PROJECT_SOURCE_DIR}/cmake/FindTriremeHwloc.cmake
     ${PROJECT_SOURCE_DIR}/cmake/FindTriremeTorch.cmake
     DESTINATION ${package_dir} COMPONENT core)

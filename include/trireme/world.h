@@ -43,6 +43,15 @@ struct WorldOptions {
     /// the selection table decides.
     std::string algorithm;
 
+    /// A folder in which the operations of all ranks are written down, for Perfetto to show:
+    /// TRIREME_TRACE; empty: none. See docs/observing-trace.md.
+    std::string trace;
+    /// How many MiB of a trace a rank writes at most: TRIREME_TRACE_LIMIT.
+    int trace_limit = 64;
+    /// "host:port" at which this rank serves figures for Prometheus, under /metrics:
+    /// TRIREME_METRICS; empty: nowhere. LOCAL_RANK is added to the port; 0: any that is free.
+    std::string metrics;
+
     /// Reductions give the same bits on every rank, and for a given number of ranks the same bits
     /// whatever transport, placement and permitted algorithm is used: TRIREME_REPRODUCIBLE, 0 or 1.
     /// See docs/operations.md. Must be the same on all ranks.

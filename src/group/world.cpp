@@ -62,6 +62,14 @@ WorldOptions WorldOptions::from_environment() {
     options.interface = variable("TRIREME_INTERFACE");
     options.algorithm = variable("TRIREME_ALGORITHM");
     options.dump = variable("TRIREME_DUMP");
+    options.trace = variable("TRIREME_TRACE");
+    if (const auto text = variable("TRIREME_TRACE_LIMIT"); !text.empty()) {
+        const auto [end, error] =
+            std::from_chars(text.data(), text.data() + text.size(), options.trace_limit);
+        if (error != std::errc{} || end != text.data() + text.size() || options.trace_limit < 1)
+            malformed("TRIREME_TRACE_LIMIT", text, "a number of MiB above 0");
+    }
+    options.metrics = variable("TRIREME_METRICS");
     return options;
 }
 

@@ -16,6 +16,7 @@
 #include "group/shrink.h"
 #include "link/shm/inbox.h"
 #include "store/launcher_keys.h"
+#include "observe/observation.h"
 #include "store/rendezvous.h"
 #include "trireme/error.h"
 
@@ -81,6 +82,7 @@ WorldState::WorldState(Rendezvous meeting, const WorldOptions& options)
     if (store_->add("started", 1) == size_) store_->set("all-started", "1");
     start_bulletin();
     last_words::enrol(*this);
+    observation_ = Observation::open(options_, recorder_.shown(), *store_, rank_, size_);
 }
 
 WorldState::~WorldState() { shut_down(); }
@@ -90,6 +92,7 @@ void WorldState::shut_down() noexcept {
     last_words::withdraw(*this);
     if (engine_.after_fork()) {
         // The connections are the parent's: a child that ends must not hang up for it.
+        [[maybe_unused]] const Observation* const left = observation_.release();
         for (auto& link : links_) {
             [[maybe_unused]] const Link* const kept = link.release();
         }
@@ -117,6 +120,7 @@ void WorldState::shut_down() noexcept {
             for (const auto& link : links_) link->leave(Engine::Clock::now() + parting, reason);
         }
         engine_.stop();
+        if (observation_) observation_->close(*store_);
         if (server_) store_->wait(std::vector<std::string>{"all-started"}, last_start);
     } catch (const std::exception&) {
         // Leaving cannot fail: the peers notice a rank that is gone in any case.
@@ -201,6 +205,7 @@ void WorldState::look(std::chrono::steady_clock::time_point now) {
 
 void WorldState::enter(GroupState& group) {
     groups_.emplace(group.stream(), &group);
+    if (observation_) observation_->show_group(group.stream(), group.name(), group.ranks());
     if (const auto early = early_failures_.find(group.stream()); early != early_failures_.end()) {
         group.fail(early->second, false);
         early_failures_.erase(early);

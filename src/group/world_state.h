@@ -23,6 +23,7 @@
 namespace trireme {
 
 class GroupState;
+class Observation;
 class ShmInbox;
 struct Rendezvous;
 
@@ -125,6 +126,7 @@ private:
     std::uint64_t suspected_ = 0;                // this rank's call, once it was said
     std::unique_ptr<Bulletin> bulletin_;         // where there may be other hosts
     std::shared_ptr<ShmInbox> inbox_;
+    std::unique_ptr<Observation> observation_;  // null: neither trace nor metrics
     std::vector<std::unique_ptr<Link>> links_;  // by world rank
     std::map<std::uint32_t, GroupState*> groups_;
     std::map<std::uint32_t, Error> early_failures_;  // of groups that are not made here yet

@@ -39,6 +39,8 @@ public:
     explicit Recorder(int rank, int size = 0);
 
     [[nodiscard]] BoardAddress address() const noexcept;
+    /// For readers in this process, which need no token.
+    [[nodiscard]] const board::Board& shown() const noexcept { return board(); }
     /// What readers must know to be sure that they have found this board.
     void set_token(const shm::Token& token) noexcept { board().token = token; }
 

@@ -18,6 +18,7 @@
 #include "sim.h"
 #include "subcommands.h"
 #include "top.h"
+#include "trace.h"
 #include "trireme/version.h"
 
 namespace trireme::tool {
@@ -35,6 +36,7 @@ void print_help() {
         "  top         watch the ranks of a job that runs\n"
         "  dump        show what ranks did and do, and where they part\n"
         "  algorithms  print which algorithm an operation takes, and when\n"
+        "  trace       put the parts of a trace together\n"
         "  help        explain a command: trireme help run\n");
     if (const auto others = find_subcommands(); !others.empty()) {
         fmt::print("\nPrograms found (trireme NAME starts trireme-NAME):\n");
@@ -63,6 +65,8 @@ int dispatch(const std::string& command, std::vector<std::string> arguments) {
     }
     if (command == "top") {
         return top(arguments);
+    if (command == "trace") {
+        return trace(arguments);
     }
     if (command == "help" && !arguments.empty()) {
         const std::string& about = arguments.front();
