@@ -20,24 +20,25 @@ std::uint64_t Collector::collect(OperationSink& sink) {
     const std::uint64_t begun = newest - seen_;
     std::uint64_t lost = 0;
     std::vector<board::Entry> still_open;
-    const auto take = [&](std::uint64_t number, bool is_new) {
+    const auto take = [&](std::uint64_t number, const board::Entry* known) {
         board::Entry entry;
         if (!read(number, entry)) {
             ++lost;
+            if (known != nullptr) sink.lost(*known);
             return;
         }
-        if (is_new) sink.begun(entry);
+        if (known == nullptr) sink.begun(entry);
         if (entry.ended != 0)
             sink.ended(entry);
         else
             still_open.push_back(entry);
     };
-    for (const board::Entry& entry : open_) take(entry.number, false);
+    for (const board::Entry& entry : open_) take(entry.number, &entry);
     if (begun > board::slots) {
         lost += begun - board::slots;
         seen_ = newest - board::slots;
     }
-    while (seen_ < newest) take(++seen_, true);
+    while (seen_ < newest) take(++seen_, nullptr);
     open_ = std::move(still_open);
     if (lost != 0) sink.missed(lost);
     return begun;

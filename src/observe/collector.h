@@ -20,6 +20,8 @@ public:
     virtual void begun(const board::Entry& entry) = 0;
     /// Each operation that was told as begun, once it has ended.
     virtual void ended(const board::Entry& entry) = 0;
+    /// The end of one that was told as begun will never be known.
+    virtual void lost(const board::Entry& entry) = 0;
     /// So many went unseen, or their end did.
     virtual void missed(std::uint64_t count) = 0;
 };

@@ -17,6 +17,7 @@ public:
 
     void begun(const board::Entry& entry) override;
     void ended(const board::Entry& entry) override;
+    void lost(const board::Entry& /*entry*/) override {}  // it is counted as missed
     void missed(std::uint64_t count) override { missed_ += count; }
 
     /// In Prometheus's text format.

@@ -49,6 +49,10 @@ public:
         for (OperationSink* sink : sinks_)
             if (sink != nullptr) sink->ended(entry);
     }
+    void lost(const board::Entry& entry) override {
+        for (OperationSink* sink : sinks_)
+            if (sink != nullptr) sink->lost(entry);
+    }
     void missed(std::uint64_t count) override {
         for (OperationSink* sink : sinks_)
             if (sink != nullptr) sink->missed(count);

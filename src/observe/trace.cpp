@@ -62,6 +62,8 @@ private:
                 trace_.groups[line.at("group")] = {line.at("name"), line.at("ranks")};
             else if (line.contains("offset"))
                 read_offset(line.at("offset"), rank);
+            else if (line.contains("lost"))
+                forget(line.at("lost"));
             else if (line.contains("missed"))
                 rank.gaps.emplace_back(time_in(line.at("at")), line.at("missed"));
             else if (line.contains("closed"))
@@ -69,6 +71,12 @@ private:
         } catch (const json::exception&) {
             ++trace_.unreadable;
         }
+    }
+
+    // Numbers begin at 1: it is taken out at the end.
+    void forget(std::uint64_t number) {
+        if (const auto known = open_.find(number); known != open_.end())
+            trace_.slices[known->second].number = 0;
     }
 
     static void read_offset(const json& three, TraceRank& rank) {
@@ -113,6 +121,10 @@ private:
             rank.missed += count;
             at = on_other_clock(at, rank.offsets);
         }
+        trace_.slices.erase(
+            std::remove_if(trace_.slices.begin() + first, trace_.slices.end(),
+                           [](const TraceSlice& slice) { return slice.number == 0; }),
+            trace_.slices.end());
         for (auto slice = trace_.slices.begin() + first; slice != trace_.slices.end(); ++slice) {
             if (!slice->is_over) slice->ended = rank.last;
             slice->begun = on_other_clock(slice->begun, rank.offsets);

@@ -69,14 +69,24 @@ void TracePart::offset(const ClockOffset& offset) {
 }
 
 void TracePart::begun(const board::Entry& entry) {
-    if (entry.ended == 0) operation(entry);
+    if (entry.ended == 0 && add_within_limit(line_of(entry))) open_.insert(entry.number);
 }
 
-void TracePart::ended(const board::Entry& entry) { operation(entry); }
+// What was written as begun gets its second line beyond the limit, too: these are few.
+void TracePart::ended(const board::Entry& entry) {
+    if (open_.erase(entry.number) != 0)
+        add_line(text_, line_of(entry));
+    else if (!add_within_limit(line_of(entry)))
+        ++missed_;
+}
+
+void TracePart::lost(const board::Entry& entry) {
+    if (open_.erase(entry.number) != 0) add_line(text_, {{"lost", entry.number}});
+}
 
 void TracePart::missed(std::uint64_t count) { missed_ += count; }
 
-void TracePart::operation(const board::Entry& entry) {
+PartLine TracePart::line_of(const board::Entry& entry) const {
     // What is in the ring comes from this process: kind and dtype are sound.
     const OpInfo& row = info(static_cast<OpKind>(entry.kind));
     PartLine line{{"n", entry.number}, {"b", entry.begun}};
@@ -102,7 +112,7 @@ void TracePart::operation(const board::Entry& entry) {
     if (row.point_to_point) line["t"] = entry.tag;
     line["a"] = names_.name(entry.algorithm);
     line["s"] = fmt::format("{}:{}", names_.name(entry.file), entry.line);
-    if (!add_within_limit(line) && entry.ended != 0) ++missed_;
+    return line;
 }
 
 void TracePart::flush(std::int64_t now) {

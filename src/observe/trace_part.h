@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <span>
 #include <string>
 
@@ -28,6 +29,7 @@ struct TraceOrigin {
 ///   {"offset":[at,offset,uncertainty]}       to the clock of rank 0: see clock_offset.h
 ///   {"n":5,"b":1000,"e":2000,"ok":true,...}  an operation; without "e" it has not ended yet, and
 ///                                            when it ends a line of the same "n" follows
+///   {"lost":5}                               it will have no such line
 ///   {"missed":3,"at":2500}                   operations that were not seen
 ///   {"closed":3000}                          the last line
 ///
@@ -43,6 +45,7 @@ public:
     void offset(const ClockOffset& offset);
     void begun(const board::Entry& entry) override;
     void ended(const board::Entry& entry) override;
+    void lost(const board::Entry& entry) override;
     void missed(std::uint64_t count) override;
 
     /// Writes what has gathered.
@@ -50,12 +53,13 @@ public:
     void close(std::int64_t now);
 
 private:
-    void operation(const board::Entry& entry);
+    [[nodiscard]] nlohmann::ordered_json line_of(const board::Entry& entry) const;
     bool add_within_limit(const nlohmann::ordered_json& line);
 
     const Collector& names_;
     UniqueFd file_;
     std::uint64_t left_;
+    std::set<std::uint64_t> open_;  // written as begun only
     std::uint64_t missed_ = 0;
     std::string text_;
 };

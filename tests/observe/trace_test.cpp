@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "observe/clock_exchange.h"
+#include "observe/collector.h"
+#include "observe/recorder.h"
 #include "observe/trace_files.h"
 #include "observe/trace_merge.h"
 #include "support/expect_error.h"
@@ -112,6 +114,7 @@ TEST(Trace, IsPutTogetherFromParts) {
                       R"({"n":1,"b":5000,"e":9000,"ok":true,"k":"all_reduce","g":1,"q":1,"c":4,)"
                       R"("d":"float32","bytes":16,"r":"sum","a":"ring","s":"train.cpp:7"})",
                       R"({"n":2,"b":6000,"e":7000,"ok":true,"k":"send","g":1,"q":1,"p":1,"t":3})",
+                      R"({"n":3,"b":9100,"k":"barrier","g":1,"q":2})", R"({"lost":3})",
                       R"({"closed":9500})"});
     // Its clock is 1,000,000 ahead. It died while it wrote.
     write_lines(other,
@@ -177,6 +180,55 @@ TEST(Trace, OfGarbageIsAnError) {
     write_lines(folder / "trireme-.part", {});
     write_lines(folder / "trireme-j.rank-x.part", {});
     EXPECT_EQ(find_trace_jobs(folder / "").size(), 1U);
+}
+
+// Notes what a collector says.
+class Notes final : public OperationSink {
+public:
+    void begun(const board::Entry& entry) override { begun_ones.push_back(entry.number); }
+    void ended(const board::Entry& entry) override { ended_ones.push_back(entry.number); }
+    void lost(const board::Entry& entry) override { lost_ones.push_back(entry.number); }
+    void missed(std::uint64_t count) override { misses += count; }
+
+    std::vector<std::uint64_t> begun_ones;
+    std::vector<std::uint64_t> ended_ones;
+    std::vector<std::uint64_t> lost_ones;
+    std::uint64_t misses = 0;
+};
+
+TEST(Collector, TellsEachOperationOnceAndCountsWhatItMissed) {
+    Recorder recorder(0);
+    Collector collector(recorder.shown());
+    const auto now = Recorder::Clock::now();
+    const auto begin = [&] {
+        return recorder.begin({.kind = OpKind::barrier, .algorithm = "ring", .file = "a.cpp"}, 1, 0,
+                              true, now);
+    };
+    Notes notes;
+    EXPECT_EQ(collector.collect(notes), 0U);
+    const auto slow = begin();
+    recorder.end(begin(), true, now);
+    EXPECT_EQ(collector.collect(notes), 2U);
+    EXPECT_THAT(notes.begun_ones, ElementsAre(1, 2));
+    EXPECT_THAT(notes.ended_ones, ElementsAre(2));
+    ASSERT_EQ(collector.under_way().size(), 1U);
+    EXPECT_EQ(collector.name(collector.under_way()[0].algorithm), "ring");
+    recorder.end(slow, false, now);
+    EXPECT_EQ(collector.collect(notes), 0U);
+    EXPECT_THAT(notes.ended_ones, ElementsAre(2, 1));
+    EXPECT_EQ(notes.misses, 0U);
+
+    const auto stuck = begin();
+    EXPECT_EQ(collector.collect(notes), 1U);
+    for (std::size_t i = 0; i < board::slots + 10; ++i) recorder.end(begin(), true, now);
+    notes.begun_ones.clear();
+    notes.ended_ones.clear();
+    EXPECT_EQ(collector.collect(notes), board::slots + 10);
+    EXPECT_THAT(notes.lost_ones, ElementsAre(stuck));
+    EXPECT_EQ(notes.misses, 11U);
+    EXPECT_EQ(notes.begun_ones.size(), board::slots);
+    EXPECT_EQ(notes.ended_ones.size(), board::slots);
+    EXPECT_TRUE(collector.under_way().empty());
 }
 
 // What three ranks called, by name, sequence and rank.
@@ -279,6 +331,7 @@ TEST(Trace, LeavesPartsWhereARankIsMissing) {
         EXPECT_LT(std::filesystem::file_size(part), std::uintmax_t{1100} << 10);
     const Trace trace = read_trace(parts);
     EXPECT_GT(trace.ranks.at(0).missed, 0U);
+    for (const TraceSlice& slice : trace.slices) EXPECT_TRUE(slice.is_over);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // What ranks of one host do with one another's processes.
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
