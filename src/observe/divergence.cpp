@@ -135,8 +135,8 @@ std::vector<Divergence> find_divergences(const std::vector<RankReport>& world) {
         found.push_back(std::move(divergence));
     }
     // What began first is the cause of the rest, more often than not.
-    std::ranges::stable_sort(found, [](const Divergence& one, const Divergence& other) {
-        return one.mismatch != other.mismatch ? one.mismatch : one.age > other.age;
+    std::ranges::sort(found, {}, [](const Divergence& one) {
+        return std::tuple(!one.mismatch, -one.age, one.stream);
     });
     return found;
 }

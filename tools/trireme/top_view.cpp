@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -103,7 +104,9 @@ TopWorld compare_world(const std::vector<RankReport>& before, const std::vector<
                 {.from = ends.first, .to = ends.second, .bytes_per_second = bytes});
         }
     }
-    std::ranges::stable_sort(world.links, std::ranges::greater(), &TopLink::bytes_per_second);
+    std::ranges::sort(world.links, {}, [](const TopLink& link) {
+        return std::tuple(-link.bytes_per_second, link.from, link.to);
+    });
     return world;
 }
 
