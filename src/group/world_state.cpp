@@ -15,8 +15,8 @@
 #include "group/last_words.h"
 #include "group/shrink.h"
 #include "link/shm/inbox.h"
-#include "store/launcher_keys.h"
 #include "observe/observation.h"
+#include "store/launcher_keys.h"
 #include "store/rendezvous.h"
 #include "trireme/error.h"
 

@@ -44,8 +44,6 @@ public:
     /// What readers must know to be sure that they have found this board.
     void set_token(const shm::Token& token) noexcept { board().token = token; }
 
-    [[nodiscard]] const board::Board& shown() const noexcept { return board(); }
-
     /// The number of a name, the same for the same; 0, an empty one, when the table is full.
     [[nodiscard]] std::uint16_t number_of(std::string_view name);
 

@@ -67,6 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                           .rank = 0,
                           .size = 4,
                           .transport = Transport::tcp,
+                          .heartbeat = Timeout(5'000),
                           .doorbell = -1,
                           .start = Clock::now(),
                           .deadline = Clock::now() + std::chrono::seconds(10),

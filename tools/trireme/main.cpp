@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "algorithms.h"
-#include "dump.h"
 #include "doctor.h"
+#include "dump.h"
 #include "failure.h"
 #include "run.h"
 #include "sim.h"
@@ -65,6 +65,7 @@ int dispatch(const std::string& command, std::vector<std::string> arguments) {
     }
     if (command == "top") {
         return top(arguments);
+    }
     if (command == "trace") {
         return trace(arguments);
     }
