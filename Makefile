@@ -47,6 +47,7 @@ test-large: build ## every conformance cell, counts beyond 2^31 (10 GB), 4,000 c
 	    cases_startup_network_test cases_startup_limits_test; do \
 	    test ! -x build/release/tests/$$test || TRIREME_TEST_LARGE=1 build/release/tests/$$test; \
 	done
+	@TRIREME_TEST_EVENTS=200 build/release/tests/group_chaos_test
 
 test-asan: setup ## the tests at -O0 under the address and undefined-behaviour sanitizers
 	@$(configure) asan

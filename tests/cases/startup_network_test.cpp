@@ -37,6 +37,26 @@ int be_rank() {
     }
 }
 
+// Waits for the others for as long as it can; says why it could not.
+int be_waiter(bool sends) {
+    const World world = World::from_env();
+    world.group().barrier();
+    std::printf("ready\n");
+    std::fflush(stdout);
+    std::vector<float> data(sends ? 1 << 20 : 1);
+    try {
+        if (world.rank() == 1) std::this_thread::sleep_for(60s);
+        // Of so much a part is on its way; of the other nothing: it waits for what does not come.
+        if (sends)
+            world.group().send(data, Peer{1});
+        else
+            world.group().recv(data, Peer{1});
+    } catch (const Error& error) {
+        std::printf("%s: %s\n", name(error.code()), error.what());
+    }
+    return 0;
+}
+
 // A server, and very many clients at once, in a few processes.
 int be_crowd(int clients) {
     const TcpStoreServer server;
@@ -134,6 +154,31 @@ private:
 using C34 = Hosts;
 using C35 = Hosts;
 using C32 = Hosts;
+using Heartbeat = Hosts;
+
+// The other host vanishes without a word, while this one waits, and while it sends.
+TEST_F(Heartbeat, FindsAHostThatIsLost) {
+    for (const char* how : {"receives", "sends"}) {
+        Words more{"RANK=0",
+                   "WORLD_SIZE=2",
+                   "MASTER_PORT=29600",
+                   "TRIREME_TIMEOUT=40",
+                   "TRIREME_HEARTBEAT=3",
+                   "MASTER_ADDR=10.99.0.1",
+                   "TRIREME_TOKEN=of-this-test"};
+        const auto zero = start(0, localhost, {own_program(), how}, more);
+        more.front() = "RANK=1";
+        const auto one = start(1, localhost, {own_program(), how}, more);
+        ASSERT_TRUE(zero->prints("ready", 1)) << zero->out();
+        ASSERT_TRUE(one->prints("ready", 1)) << one->out();
+        shell(1, "ip link set eth0 down");
+        EXPECT_EQ(zero->wait(), 0);
+        EXPECT_EQ(count(zero->out(), "peer_lost: "), 1U) << zero->out();
+        EXPECT_EQ(count(zero->out(), "rank 1 is "), 1U) << zero->out();
+        one->signal(SIGKILL);
+        shell(1, "ip link set eth0 up");
+    }
+}
 
 TEST_F(C34, AHostWithoutIpv6) {
     shell(0, "echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6");
@@ -284,6 +329,7 @@ int main(int argc, char** argv) {
     using namespace trireme::test;
     const std::string word = argc == 2 ? argv[1] : "";
     if (word == "rank") return be_rank();
+    if (word == "receives" || word == "sends") return be_waiter(word == "sends");
     if (word == "crowd") return be_crowd(4000);
     testing::InitGoogleTest(&argc, argv);
     if (::geteuid() != 0 && std::getenv("TRIREME_TEST_ENTERED") == nullptr &&
