@@ -62,6 +62,11 @@ struct WorldOptions {
     /// current directory. See docs/observing.md.
     std::string dump;
 
+    /// Finds programs that touch the buffers of started operations before their end: such a `Work`
+    /// fails, with `invalid_argument`, and what is read too early is NaN. Slow, for debugging; not
+    /// for strided tensors: TRIREME_CHECK_BUFFERS, 0 or 1.
+    bool check_buffers = false;
+
     /// Backends of one's own, by name: see `GroupOptions::backend`.
     std::map<std::string, BackendFactory> backends;
 

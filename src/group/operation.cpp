@@ -37,6 +37,10 @@ Operation::Operation(std::shared_ptr<GroupState> group, const Op& op, std::optio
 
 void Operation::begin() {
     op_.peer = asked_peer_;
+    if (kept_group_ != nullptr && group_.world().options().check_buffers) {
+        take_operands(op_, in_ ? &*in_ : nullptr, out_ ? &*out_ : nullptr);
+        shadow_.emplace(op_);
+    }
     record_ = OpRecord::make(op_, 0);
     // A prepared one keeps its choice.
     if (algorithm_ == nullptr && group_.backend() == nullptr)
@@ -116,9 +120,15 @@ void Operation::wind_up(std::exception_ptr& error) noexcept {
     show_end(error == nullptr);
     if (submitted_) *submitted_ = nullptr;
     group_.remove(*this);
+    const std::string touched = shadow_ ? shadow_->finish() : std::string();
     if (!error) {
         try {
             if (out_) out_->finish();
+            if (!touched.empty())
+                throw Error(ErrorCode::invalid_argument,
+                            fmt::format("{} on group \"{}\": {}, was written before its end; wait "
+                                        "for the Work first (found by TRIREME_CHECK_BUFFERS)",
+                                        record_.describe(), group_.name(), touched));
         } catch (...) {
             error = std::current_exception();
         }

@@ -8,6 +8,7 @@
 #include "core/execution.h"
 #include "core/op_record.h"
 #include "group/group_state.h"
+#include "group/shadow.h"
 
 namespace trireme {
 
@@ -70,6 +71,7 @@ private:
     int asked_peer_;  // `op_.peer`, before a message from any source came
     std::optional<Operand> in_;
     std::optional<Operand> out_;
+    std::optional<Shadow> shadow_;  // where it runs on copies
     OpRecord record_;
     const Algorithm* algorithm_ = nullptr;
     Engine::Clock::time_point started_;

@@ -39,6 +39,12 @@ void set_seconds(Timeout& timeout, const char* name) {
     timeout = Timeout(static_cast<Timeout::rep>(seconds * 1000) + 1);
 }
 
+void set_switch(bool& on, const char* name) {
+    const std::string_view text = variable(name);
+    if (!text.empty() && text != "0" && text != "1") malformed(name, text, "0 or 1");
+    if (!text.empty()) on = text == "1";
+}
+
 }  // namespace
 
 WorldOptions WorldOptions::from_environment() {
@@ -53,11 +59,8 @@ WorldOptions WorldOptions::from_environment() {
     } else if (!text.empty() && text != "auto") {
         malformed("TRIREME_TRANSPORT", text, "auto, shm or tcp");
     }
-    if (const auto text = variable("TRIREME_REPRODUCIBLE"); text == "1") {
-        options.reproducible = true;
-    } else if (!text.empty() && text != "0") {
-        malformed("TRIREME_REPRODUCIBLE", text, "0 or 1");
-    }
+    set_switch(options.reproducible, "TRIREME_REPRODUCIBLE");
+    set_switch(options.check_buffers, "TRIREME_CHECK_BUFFERS");
     options.address = variable("TRIREME_ADDRESS");
     options.interface = variable("TRIREME_INTERFACE");
     options.algorithm = variable("TRIREME_ALGORITHM");
