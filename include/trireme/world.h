@@ -81,7 +81,7 @@ class WorldState;
 ///
 /// A value, nothing is global: one process may hold many worlds with different ranks and sizes.
 /// Destroying the last copy leaves the world; peers that still wait for this rank then get an
-/// error that says so. Counterpart: init_process_group, MPI_Init.
+/// error that says so. A moved-from one is empty. Counterpart: init_process_group, MPI_Init.
 class World {
 public:
     /// The world that `trireme run`, or RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, describe.
@@ -128,7 +128,7 @@ public:
     /// one stays as it is. All of them agree on who belongs to it, also when another one dies
     /// meanwhile. Waits until each rank of this world has called or is gone, for `timeout` at most
     /// (0: the world's); ranks that call later are excluded. Throws `Error`: `aborted` on a rank
-    /// that is excluded, `timeout` where the ranks cannot connect in time, `unsupported` where one
+    /// that is excluded, `rendezvous` where those that live cannot connect, `unsupported` where one
     /// of the ranks holds the store (MASTER_ADDR, "tcp://"), which would be lost with it.
     /// MPIX_Comm_shrink.
     [[nodiscard]] World shrink(Timeout timeout = Timeout{0}) const;

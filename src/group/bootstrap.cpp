@@ -39,8 +39,9 @@ std::shared_ptr<ShmInbox> make_inbox(const Context& context) {
 
 // What decides how operations run.
 std::string shared_settings(const WorldOptions& options) {
-    return fmt::format("TRIREME_ALGORITHM=\"{}\" TRIREME_REPRODUCIBLE={}", options.algorithm,
-                       options.reproducible ? 1 : 0);
+    return fmt::format("TRIREME_ALGORITHM=\"{}\" TRIREME_REPRODUCIBLE={} TRIREME_TRACE {}",
+                       options.algorithm, options.reproducible ? 1 : 0,
+                       options.trace.empty() ? "not set" : "set");
 }
 
 std::string own_address(const WorldOptions& options, const std::string& usual) {

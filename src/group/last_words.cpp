@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "group/world_state.h"
@@ -44,15 +46,25 @@ std::string what_was_thrown() {
 
 // Whatever holds a mutex here will not give it back; then the peers learn only that this rank died.
 [[noreturn]] void speak_and_die() {
-    static std::atomic<bool> spoken = false;
-    try {
-        Living& all = living();
-        if (!spoken.exchange(true) && all.mutex.try_lock()) {
-            const std::string thrown = what_was_thrown();
-            for (WorldState* world : all.worlds) world->speak_last_words(thrown);
+    static std::atomic<bool> begun = false;
+    static std::atomic<bool> done = false;
+    if (!begun.exchange(true)) {
+        try {
+            Living& all = living();
+            // Given back before the handler that follows, which may end the process in an orderly
+            // way.
+            const std::unique_lock lock(all.mutex, std::try_to_lock);
+            if (lock.owns_lock()) {
+                const std::string thrown = what_was_thrown();
+                for (WorldState* world : all.worlds) world->speak_last_words(thrown);
+            }
+        } catch (...) {
         }
-    } catch (...) {
+        done = true;
     }
+    // Another thread may be speaking: it has a second.
+    for (int waits = 0; !done && waits < 100; ++waits)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
     if (previous != nullptr) previous();
     std::abort();
 }

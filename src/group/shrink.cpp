@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <sstream>
 #include <stop_token>
 #include <thread>
@@ -22,9 +23,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto between_looks_at_store = 10ms;
-constexpr Timeout no_time{1'000};  // for a key that exists
+constexpr std::chrono::milliseconds between_looks_at_store{10};
+constexpr std::chrono::milliseconds slow{200};  // there may be many ranks
+constexpr Timeout no_time{1'000};               // for a key that exists
 
+constexpr int most_tries = 3;
 // All that are to join live, or did a moment ago.
 constexpr Timeout least_for_joining{10'000};
 
@@ -56,7 +59,7 @@ std::string Shrinking::key(const std::string& what) const {
 bool Shrinking::exists(const std::string& key) const { return store_.check({&key, 1}); }
 
 std::shared_ptr<WorldState> Shrinking::run() {
-    for (;;) {
+    for (int tries = 1;; ++tries) {
         ++epoch_;
         deadline_ = Engine::after(patience_);
         const std::vector<int> list = decide();
@@ -66,14 +69,15 @@ std::shared_ptr<WorldState> Shrinking::run() {
                                     "without it, as it came too late or they took it for dead",
                                     world_.rank(), fmt::join(list, ", ")),
                         {world_.rank()});
-        const bool same = list == members_;
+        if (list != members_) tries = 1;
         members_ = list;
         deadline_ = Engine::after(std::max(patience_, least_for_joining));
         if (auto joined = join()) return joined;
-        if (same && Clock::now() >= deadline_)
-            throw Error(ErrorCode::timeout,
-                        fmt::format("shrink: rank {} could not join ranks {} in time",
-                                    world_.rank(), fmt::join(list, ", ")),
+        // Nobody died, and they cannot meet.
+        if (tries == most_tries)
+            throw Error(ErrorCode::rendezvous,
+                        fmt::format("shrink: rank {} cannot join ranks {}: {}", world_.rank(),
+                                    fmt::join(list, ", "), problem_),
                         members_);
     }
 }
@@ -82,20 +86,23 @@ std::shared_ptr<WorldState> Shrinking::run() {
 std::vector<int> Shrinking::decide() {
     store_.set(key(fmt::format("here/{}", world_.rank())), "1");
     const std::string decided = key("decided");
-    while (!exists(decided)) {
+    std::set<int> come;
+    for (auto pause = between_looks_at_store; !exists(decided); pause = std::min(pause * 2, slow)) {
         std::vector<int> here;
         bool complete = true;
         for (const int rank : members_) {
             const bool gone = world_.is_gone(rank);
-            if (!gone && exists(key(fmt::format("here/{}", rank))))
+            if (!gone && (come.contains(rank) || exists(key(fmt::format("here/{}", rank))))) {
+                come.insert(rank);
                 here.push_back(rank);
-            else
+            } else {
                 complete = complete && gone;
+            }
         }
         if (complete || Clock::now() >= deadline_)
             return ranks_in(
                 store_.compare_set(decided, "", fmt::format("{}", fmt::join(here, " "))));
-        std::this_thread::sleep_for(between_looks_at_store);
+        std::this_thread::sleep_for(pause);
     }
     return ranks_in(store_.get(decided, no_time));
 }
@@ -144,6 +151,9 @@ std::shared_ptr<WorldState> Shrinking::join() {
     } catch (const Error& error) {
         if (error.code() == ErrorCode::store) throw;
         static_cast<void>(store_.compare_set(key("outcome"), "", has_failed));
+        problem_ = error.what();
+        // What fails for a reason of this rank alone fails again.
+        if (error.code() != ErrorCode::rendezvous && error.code() != ErrorCode::timeout) throw;
     }
     if (joined) joined->shut_down();
     return nullptr;

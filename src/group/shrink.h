@@ -28,7 +28,8 @@ public:
     /// `epoch` is the last one that this rank took part in; `patience` is for others to call.
     Shrinking(WorldState& world, int& epoch, Timeout patience);
 
-    /// Throws `Error`: `aborted` where this rank is not on the list, `timeout`.
+    /// Throws `Error`: `aborted` where this rank is not on the list, `rendezvous` where the ranks
+    /// cannot connect although all live, and whatever keeps this rank from making a world.
     [[nodiscard]] std::shared_ptr<WorldState> run();
 
 private:
@@ -45,6 +46,7 @@ private:
     Timeout patience_;            // for others to call
     Clock::time_point deadline_;  // of what goes on
     std::vector<int> members_;
+    std::string problem_;  // why the last epoch failed
 };
 
 }  // namespace trireme

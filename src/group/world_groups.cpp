@@ -20,6 +20,7 @@ namespace trireme {
 namespace {
 
 constexpr Timeout look_up{1'000};  // of what is there
+constexpr Timeout slice{200};      // between two looks whether it can still come
 
 std::string members_key(const std::vector<int>& ranks) {
     return fmt::format("group/{}", fmt::join(ranks, ","));
@@ -93,18 +94,21 @@ std::string WorldState::await_key(const std::string& key, int maker, const std::
                            std::chrono::duration<double>(now - start).count(), maker,
                            lookout_->whereabouts(maker, 0, 0, now), other);
     };
-    patience = std::min(patience, options_.timeout);
-    try {
-        return store_->get(key, patience);
-    } catch (const Error& error) {
-        if (error.code() != ErrorCode::timeout) throw;
-    }
-    if (patience < options_.timeout) warn(complaint());
-    try {
-        return store_->get(key, options_.timeout - patience);
-    } catch (const Error& error) {
-        if (error.code() != ErrorCode::timeout) throw;
-        throw Error(ErrorCode::timeout, complaint(), {maker});
+    const auto deadline = Engine::after(options_.timeout, start);
+    bool warned = false;
+    for (;;) {
+        const auto now = Engine::Clock::now();
+        const auto left = std::chrono::ceil<Timeout>(deadline - now);
+        try {
+            return store_->get(key, std::clamp<Timeout>(left, Timeout{0}, slice));
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::timeout) throw;
+        }
+        if (const auto obstacle = obstacle_to(maker))
+            throw Error(obstacle->code(), fmt::format("{}: {}", text, obstacle->what()),
+                        obstacle->ranks());
+        if (Engine::Clock::now() >= deadline) throw Error(ErrorCode::timeout, complaint(), {maker});
+        if (now - start >= patience && !std::exchange(warned, true)) warn(complaint());
     }
 }
 
@@ -151,6 +155,7 @@ const BackendFactory& WorldState::factory(const std::string& backend) const {
 
 std::shared_ptr<GroupState> WorldState::make_group(const std::vector<int>& ranks,
                                                    GroupOptions options) {
+    refuse_after_fork("World::group");
     std::vector<bool> seen(static_cast<std::size_t>(size_));
     for (const int rank : ranks) {
         if (rank < 0 || rank >= size_ || seen[static_cast<std::size_t>(rank)])

@@ -28,6 +28,7 @@ namespace {
 // for ranks that are still starting.
 constexpr std::chrono::seconds parting{2};
 constexpr Timeout last_start{30'000};
+constexpr Timeout shortest_heartbeat{3'000};
 constexpr std::chrono::milliseconds last_breath{300};
 // A launcher notices at once that a rank has ended; its word needs a moment to get here.
 constexpr Timeout obituary{500};
@@ -51,6 +52,10 @@ WorldState::WorldState(Rendezvous meeting, const WorldOptions& options)
       host_(std::move(meeting.host)),
       exceptions_at_start_(std::uncaught_exceptions()),
       recorder_(meeting.rank, meeting.size) {
+    if (options_.heartbeat < shortest_heartbeat)
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("a heartbeat of {} ms (TRIREME_HEARTBEAT): {} ms at least",
+                                options_.heartbeat.count(), shortest_heartbeat.count()));
     const auto deadline = Engine::after(options_.timeout);
     Connections connections =
         connect_all(*store_, rank_, size_, options_, engine_.doorbell(), recorder_.address(),
@@ -81,8 +86,9 @@ WorldState::WorldState(Rendezvous meeting, const WorldOptions& options)
     store_->set(fmt::format("reach/{}", rank_), reach);
     if (store_->add("started", 1) == size_) store_->set("all-started", "1");
     start_bulletin();
-    last_words::enrol(*this);
     observation_ = Observation::open(options_, recorder_.shown(), *store_, rank_, size_);
+    // Last: what throws before has no world to speak for.
+    last_words::enrol(*this);
 }
 
 WorldState::~WorldState() { shut_down(); }
@@ -101,8 +107,10 @@ void WorldState::shut_down() noexcept {
         return;
     }
     bulletin_.reset();
+    bool all_come = true;
     try {
         const std::optional<Error> reason = reason_to_leave();
+        all_come = !reason;
         // What is still under way would wait for ranks that wait for this one.
         if (std::uncaught_exceptions() > exceptions_at_start_) {
             const Engine::Turn turn(engine_);
@@ -120,7 +128,7 @@ void WorldState::shut_down() noexcept {
             for (const auto& link : links_) link->leave(Engine::Clock::now() + parting, reason);
         }
         engine_.stop();
-        if (observation_) observation_->close(*store_);
+        if (observation_) observation_->close(*store_, all_come);
         if (server_) store_->wait(std::vector<std::string>{"all-started"}, last_start);
     } catch (const std::exception&) {
         // Leaving cannot fail: the peers notice a rank that is gone in any case.
@@ -141,12 +149,11 @@ std::optional<Error> WorldState::reason_to_leave() {
     const Engine::Turn turn(engine_);
     const bool thrown = std::uncaught_exceptions() > exceptions_at_start_;
     if (!first_failure_)
-        return thrown
-                   ? std::optional(Error(ErrorCode::peer_lost, "because of an exception", {rank_}))
-                   : std::nullopt;
+        return thrown ? std::optional(Error(ErrorCode::peer_lost, "an exception ended it", {rank_}))
+                      : std::nullopt;
     return Error(
         ErrorCode::peer_lost,
-        fmt::format("{} after {}", thrown ? "because of an exception," : "its World was destroyed,",
+        fmt::format("{} after {}", thrown ? "an exception ended it," : "its World was destroyed,",
                     first_failure_->what()),
         first_failure_->ranks());
 }
@@ -158,11 +165,29 @@ void WorldState::fail_all(const Error& error, bool tell) {
     engine_.ready().run();
 }
 
+void WorldState::refuse_after_fork(const char* call) const {
+    if (engine_.after_fork())
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("{} after fork, in a child of the process that made the World; make "
+                        "a World of its own in the child",
+                        call));
+}
+
 void WorldState::abort(const std::string& reason) {
+    refuse_after_fork("World::abort");
     const Engine::Turn turn(engine_);
-    fail_all(Error(ErrorCode::aborted,
-                   fmt::format("the world was aborted by rank {}: {}", rank_, reason), {rank_}),
-             true);
+    aborted_ = Error(ErrorCode::aborted,
+                     fmt::format("the world was aborted by rank {}: {}", rank_, reason), {rank_});
+    fail_all(*aborted_, true);
+}
+
+std::optional<Error> WorldState::obstacle_to(int rank) {
+    const Engine::Turn turn(engine_);
+    if (aborted_) return aborted_;
+    engine_.look_around();
+    const Link& link = this->link(rank);
+    return link.gone() ? std::optional(link.farewell()) : std::nullopt;
 }
 
 void WorldState::speak_last_words(const std::string& thrown) noexcept {
@@ -277,9 +302,17 @@ std::shared_ptr<WorldState> WorldState::shrink(Timeout timeout) {
                                 "start the ranks with `trireme run`, or meet in a file or in a "
                                 "store outside of them (World::create)",
                                 store_->describe()));
+    refuse_after_fork("World::shrink");
     const std::lock_guard lock(shrinking_);
+    if (observation_) observation_->stop_serving();  // the new world needs the port of its metrics
     if (timeout <= Timeout{0}) timeout = options_.timeout;
-    return Shrinking(*this, shrink_epoch_, timeout).run();
+    if (excluded_) throw Error(*excluded_);
+    try {
+        return Shrinking(*this, shrink_epoch_, timeout).run();
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::aborted) excluded_ = error;
+        throw;
+    }
 }
 
 void WorldState::start_bulletin() {

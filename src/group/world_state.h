@@ -61,6 +61,8 @@ public:
     [[nodiscard]] std::shared_ptr<WorldState> shrink(Timeout timeout);
     /// See `World::abort`.
     void abort(const std::string& reason);
+    /// Why nothing can come from this rank any more: it is gone, or this world was aborted.
+    [[nodiscard]] std::optional<Error> obstacle_to(int rank);
     /// The process ends by an exception: tells the peers, as far as that goes at once.
     void speak_last_words(const std::string& thrown) noexcept;
 
@@ -87,6 +89,7 @@ public:
 
 private:
     [[nodiscard]] std::optional<Error> reason_to_leave();
+    void refuse_after_fork(const char* call) const;
     void fail_all(const Error& error, bool tell);
     void start_bulletin();
     void look(std::chrono::steady_clock::time_point now) override;
@@ -135,7 +138,9 @@ private:
     bool shut_down_ = false;
 
     std::mutex shrinking_;
-    int shrink_epoch_ = 0;  // the last one that this rank took part in
+    int shrink_epoch_ = 0;           // the last one that this rank took part in
+    std::optional<Error> excluded_;  // the others have gone on without this rank, for good
+    std::optional<Error> aborted_;
 
     std::mutex making_;                     // one group is made at a time
     std::map<std::vector<int>, int> made_;  // how many groups of the same members there were

@@ -83,6 +83,9 @@ public:
     /// Whether the peer has left, or the link is broken.
     [[nodiscard]] bool gone() const noexcept { return lost_.has_value() || left_.has_value(); }
 
+    /// Once it is gone: what became of it.
+    [[nodiscard]] const Error& farewell() const noexcept { return lost_ ? *lost_ : *left_; }
+
     /// The link breaks if the peer's host has not acknowledged anything for so long.
     void check_heartbeat(std::chrono::milliseconds heartbeat);
 

@@ -1,14 +1,7 @@
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -32,11 +25,11 @@ public:
         std::function<void(int rank, const std::string& excerpt)> deliver;
     };
 
-    /// `own` outlives this object.
     Bulletin(std::shared_ptr<Store> store, const board::Board& own, World world);
     Bulletin(const Bulletin&) = delete;
     Bulletin& operator=(const Bulletin&) = delete;
-    /// Waits for the thread, and so for a call of the store's.
+    /// From here on neither `own` nor `world` is used. Waits for the thread, but not for a store
+    /// that does not answer.
     ~Bulletin();
 
     /// This rank waits, and wants to see the boards of `ranks`. Does not block.
@@ -45,21 +38,9 @@ public:
     void hurry();
 
 private:
-    void run(const std::stop_token& stop);
-    [[nodiscard]] bool await_beat(const std::stop_token& stop);
-    void put_up(std::uint64_t beat);
-    void fetch();
-
-    std::shared_ptr<Store> store_;
-    const board::Board& own_;
-    World world_;
-    std::mutex mutex_;
-    std::condition_variable_any changed_;
-    bool hurried_ = false;
-    std::chrono::steady_clock::time_point busy_until_{};
-    std::map<int, std::chrono::steady_clock::time_point> wanted_;  // until when
-    std::vector<int> remote_;                                      // the thread's
-    std::jthread thread_;                                          // last: it uses all the others
+    class Worker;
+    std::shared_ptr<Worker> worker_;
+    std::thread thread_;
 };
 
 }  // namespace trireme

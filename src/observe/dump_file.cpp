@@ -42,6 +42,12 @@ DumpFile::DumpFile(const BoardAddress& board, int rank, const shm::Token& token,
       directory_(std::move(directory)),
       born_(fork_generation()),
       control_(Control::instance()) {
+    std::error_code error;
+    if (!directory_.empty()) std::filesystem::create_directories(directory_, error);
+    if (error)
+        throw Error(ErrorCode::system,
+                    fmt::format("TRIREME_DUMP=\"{}\": cannot make the folder: {}", directory_,
+                                error.message()));
     control_->add(*this);
 }
 

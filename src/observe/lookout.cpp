@@ -20,6 +20,26 @@ std::string in_seconds(Lookout::Clock::duration time) {
     return fmt::format("{:.1f} s", std::chrono::duration<double>(time).count());
 }
 
+// Whether it has been in its own code for a while: one that has just done something is at work.
+bool idles(const BoardView& board, Lookout::Clock::time_point now) {
+    constexpr std::chrono::milliseconds a_while{500};
+    if (std::ranges::any_of(board.under_way(), &Sighting::blocking)) return false;
+    const std::optional<Sighting> last = board.last();
+    return !last || last->under_way || now - last->ended > a_while;
+}
+
+// Whom it waits for in what is under way: the board may still show what came before.
+std::vector<int> waited_for(const BoardView& board) {
+    std::vector<int> ranks;
+    const board::Waits waits = board.waits();
+    if (waits.count == 0) return ranks;
+    const std::vector<Sighting> all = board.under_way();
+    for (std::size_t i = 0; i < waits.count; ++i)
+        if (std::ranges::find(all, waits.waits[i].number, &Sighting::number) != all.end())
+            ranks.push_back(waits.waits[i].rank);
+    return ranks;
+}
+
 std::string awaited_by(const BoardView& board, std::uint64_t number) {
     std::vector<int> ranks;
     bool any = false;
@@ -153,12 +173,12 @@ std::vector<int> Lookout::roots(const std::vector<int>& ranks, int self, Clock::
         open.pop_back();
         if (!seen.insert(rank).second) continue;
         const BoardView* const board = this->board(rank);
-        const board::Waits waits = board != nullptr ? board->waits() : board::Waits();
-        if (waits.count == 0 || !silent({rank}, now).empty()) {
+        if (board == nullptr || !silent({rank}, now).empty() || idles(*board, now)) {
             roots.insert(rank);
             continue;
         }
-        for (std::size_t i = 0; i < waits.count; ++i) open.push_back(waits.waits[i].rank);
+        const std::vector<int> next = waited_for(*board);
+        open.insert(open.end(), next.begin(), next.end());
     }
     if (roots.empty()) return ranks;
     return {roots.begin(), roots.end()};

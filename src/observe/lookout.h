@@ -36,7 +36,7 @@ public:
     [[nodiscard]] std::vector<int> silent(const std::vector<int>& ranks, Clock::time_point now);
 
     /// Whom those of `ranks` wait for in the end, as far as can be seen from rank `self`: ranks
-    /// that wait for nobody, or do not run. `ranks` themselves where all wait for one another.
+    /// that are in their own code, do not run, or cannot be seen. `ranks` where there are none.
     [[nodiscard]] std::vector<int> roots(const std::vector<int>& ranks, int self,
                                          Clock::time_point now);
 

@@ -152,10 +152,16 @@ void Observation::stop() noexcept {
     if (thread_.joinable()) thread_.join();
 }
 
-void Observation::close(Store& store) noexcept {
+void Observation::close(Store& store, bool all_come) noexcept {
     stop();
     if (!trace_) return;
     try {
+        if (!all_come) {
+            collect();
+            trace_->close(steady_now());
+            trace_.reset();
+            throw Error(ErrorCode::peer_lost, "a group has failed, so not all ranks may come here");
+        }
         close_trace(store);
     } catch (const std::exception& error) {
         warn(
@@ -191,6 +197,8 @@ void Observation::merge(Store& store) {
         throw Error(ErrorCode::system,
                     fmt::format("{} of {} are in the folder of this host", parts.size(), size_));
     merge_trace_parts(parts, trace_path(folder_, job_));
+    std::error_code ignored;
+    for (const auto& part : parts) std::filesystem::remove(part, ignored);
 }
 
 }  // namespace trireme

@@ -38,8 +38,12 @@ public:
 
     void show_group(std::uint32_t stream, const std::string& name, std::span<const int> ranks);
 
-    /// The world ends: finishes the trace. Takes some seconds at most, where ranks do not come.
-    void close(Store& store) noexcept;
+    /// Gives the port of the metrics back; the trace goes on.
+    void stop_serving() noexcept { server_.reset(); }
+
+    /// The world ends: finishes the trace. Takes some seconds at most, where ranks do not come;
+    /// they are not waited for where it is known that not `all_come`.
+    void close(Store& store, bool all_come) noexcept;
 
 private:
     using Clock = std::chrono::steady_clock;

@@ -219,7 +219,6 @@ void merge_trace_parts(const std::vector<std::filesystem::path>& parts,
     if (error)
         throw Error(ErrorCode::system,
                     fmt::format("cannot write {}: {}", result.string(), error.message()));
-    for (const auto& part : parts) std::filesystem::remove(part, error);
 }
 
 }  // namespace trireme

@@ -14,9 +14,9 @@ namespace trireme {
 /// in which the ranks made them: the last one kept the others waiting.
 void write_chrome_trace(const Trace& trace, std::ostream& out);
 
-/// Puts the parts of a trace together in the file `result`, and removes them. It takes about as
-/// much memory as they have bytes. Throws `Error(system)` where they have more than a GiB together,
-/// cannot be read, or the result cannot be written; then the parts stay.
+/// Puts the parts of a trace together in the file `result`. It takes about as much memory as they
+/// have bytes. Throws `Error(system)` where they have more than a GiB together, cannot be read, or
+/// the result cannot be written.
 void merge_trace_parts(const std::vector<std::filesystem::path>& parts,
                        const std::filesystem::path& result);
 

@@ -141,7 +141,7 @@ TEST_P(Hangs, C16_ARankThrows) {
             if (world.rank() == 3) throw std::logic_error("3");
             // Its goodbye comes at once, so this rank's call may only just begin.
             expect_error(ErrorCode::peer_lost,
-                         {"barrier #", "rank 3 has left the world: because of an exception"}, [&] {
+                         {"barrier #", "rank 3 has left the world: an exception ended it"}, [&] {
                              for (;;) world.group().barrier();
                          });
         });

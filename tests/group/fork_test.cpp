@@ -105,5 +105,29 @@ TEST(Cases, C22_AChildCannotUseTheGroup) {
     });
 }
 
+TEST(Cases, C22_AChildCannotUseTheWorld) {
+    if (!child_can_allocate) GTEST_SKIP() << "the child makes an exception";
+    on_two_processes([](const World& world) {
+        const std::function<void()> uses[] = {
+            [&] { static_cast<void>(world.shrink()); },
+            [&] { world.abort("the child"); },
+            [&] { static_cast<void>(world.group({0, 1})); },
+        };
+        for (const auto& use : uses) {
+            const int status = in_child([&] {
+                try {
+                    use();
+                } catch (const Error& error) {
+                    const std::string text = error.what();
+                    ::_exit(text.find("after fork") != std::string::npos ? 7 : 8);
+                }
+            });
+            EXPECT_EQ(WEXITSTATUS(status), 7);
+        }
+        sum_once(world.group());
+        sum_once(world.shrink().group());
+    });
+}
+
 }  // namespace
 }  // namespace trireme

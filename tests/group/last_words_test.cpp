@@ -100,7 +100,7 @@ TEST_P(LastWords, OfOneThatIsCaughtOutside) {
             } catch (const std::runtime_error&) {
             }
         },
-        0, "rank 1 has left the world: because of an exception");
+        0, "rank 1 has left the world: an exception ended it");
 }
 
 TEST_P(LastWords, MayBeChosen) {

@@ -73,6 +73,9 @@ TEST(Shrink, ExcludesWhoComesTooLate) {
         test::expect_error(ErrorCode::aborted,
                            {"rank 1 is excluded", "ranks 0, 2 have agreed to go on without it"},
                            [&] { static_cast<void>(world.shrink(500ms)); });
+        // For good: it must not find a world of its own.
+        test::expect_error(ErrorCode::aborted, {"rank 1 is excluded"},
+                           [&] { static_cast<void>(world.shrink(500ms)); });
     });
 }
 

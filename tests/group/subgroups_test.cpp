@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <thread>
 #include <vector>
 
 #include "support/expect_error.h"
@@ -77,6 +78,29 @@ TEST(Subgroups, HaveATimeoutOfTheirOwn) {
             EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
         }
         world.group().barrier();
+    });
+}
+
+TEST(Subgroups, WhoseLowestMemberIsGoneFailAtOnce) {
+    run_ranks(3, [](World& world) {
+        if (world.rank() == 0) return;
+        test::expect_error(ErrorCode::peer_lost,
+                           {"making group \"late\" of ranks 0,1,2", "rank 0 has left the world"},
+                           [&] { static_cast<void>(world.group({0, 1, 2}, "late")); });
+    });
+}
+
+TEST(Subgroups, AreNotWaitedForWhereTheWorldIsAborted) {
+    run_ranks(2, [](World& world) {
+        if (world.rank() == 0) {
+            static_cast<void>(world.store().get("seen", Timeout(60'000)));
+            return;
+        }
+        std::thread other([&] { world.abort("the disk is full"); });
+        test::expect_error(ErrorCode::aborted, {"making group", "the disk is full"},
+                           [&] { static_cast<void>(world.group({0, 1}, "pair")); });
+        other.join();
+        world.store().set("seen", "");
     });
 }
 

@@ -189,7 +189,7 @@ TEST(WireBootstrapFailure, NamesTheMissingRanks) {
 
 // A rank's entry, as `Entry::text` writes it, where nobody listens.
 constexpr const char* nobody_there =
-    "- 127.0.0.1 1 0:-1 -1 TRIREME_ALGORITHM=\"\" TRIREME_REPRODUCIBLE=0";
+    "- 127.0.0.1 1 0:-1 -1 TRIREME_ALGORITHM=\"\" TRIREME_REPRODUCIBLE=0 TRIREME_TRACE not set";
 
 TEST(WireBootstrapFailure, NamesTheRankThatFallsSilent) {
     // Rank 1 has an entry, but nobody listens there.

@@ -128,7 +128,7 @@ TEST(Trace, IsPutTogetherFromParts) {
     EXPECT_THAT(find_trace_jobs(folder / ""), ElementsAre("j"));
     EXPECT_EQ(read_trace(parts).unreadable, 1U);
     merge_trace_parts(parts, trace_path(folder / "", "j"));
-    EXPECT_TRUE(find_trace_parts(folder / "", "j").empty());
+    EXPECT_EQ(find_trace_parts(folder / "", "j").size(), 2U);
 
     const json trace = json::parse(std::ifstream(folder / "trireme-j.json"));
     const auto slices = events_of(trace, "X");

@@ -133,7 +133,9 @@ std::string world_text(const std::vector<RankReport>& world, const DumpStyle& st
         text += divergence_text(divergence);
     }
     if (divergences.empty()) {
-        text += "all groups are in step\n";
+        text += absent_ranks(world).empty() ? "all groups are in step\n"
+                                            : "the groups are in step, as far as ranks can be "
+                                              "seen\n";
     }
     for (const RankReport& report : world) {
         text += operations_text(report, style.last);

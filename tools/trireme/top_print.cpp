@@ -106,7 +106,8 @@ std::string top_text(const std::vector<TopWorld>& worlds, const TopStyle& style)
             add_rank(lines, rank, alive - 1);
         }
         if (!world.absent.empty()) {
-            lines.add(fmt::format("{} cannot be seen: ended, or on another host",
+            lines.add(fmt::format("rank{} {} cannot be seen: ended, or on another host",
+                                  world.absent.size() == 1 ? "" : "s",
                                   fmt::join(world.absent, ", ")));
         }
         if (!world.links.empty()) {
