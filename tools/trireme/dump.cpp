@@ -63,8 +63,14 @@ std::vector<RankReport> read_files(const std::vector<std::string>& names) {
         }
         for (fs::directory_iterator it(name, error), end; !error && it != end;
              it.increment(error)) {
-            if (is_dump_file(it->path())) {
+            if (!is_dump_file(it->path())) {
+                continue;
+            }
+            // One that is cut off, or a stranger's, does not hide the others.
+            try {
                 reports.push_back(read_report(it->path()));
+            } catch (const Failure& failure) {
+                fmt::print(stderr, "trireme: {}; left out\n", failure.what());
             }
         }
     }

@@ -41,14 +41,17 @@ void draw(const std::string& file, const std::string& picture) {
     }
 }
 
-void put_together(const std::string& folder, const std::string& job) {
+// Returns whether there was something to do.
+bool put_together(const std::string& folder, const std::string& job) {
     const auto parts = find_trace_parts(folder, job);
     const auto result = trace_path(folder, job);
     if (std::filesystem::exists(result)) {
-        throw Failure(fmt::format("trace: {} is there already; move it away", result.string()));
+        fmt::print(stderr, "trireme: trace: {} is there already, and stays\n", result.string());
+        return false;
     }
     merge_trace_parts(parts, result);
     fmt::print("{}: {} ranks\n", result.string(), parts.size());
+    return true;
 }
 
 }  // namespace
@@ -79,10 +82,11 @@ int trace(const std::vector<std::string>& arguments) {
     if (jobs.empty()) {
         throw Failure(fmt::format("trace: there is no part of a trace in {}", folder));
     }
+    int done = 0;
     for (const std::string& job : jobs) {
-        put_together(folder, job);
+        done += put_together(folder, job) ? 1 : 0;
     }
-    return 0;
+    return done > 0 ? 0 : 1;
 }
 
 }  // namespace trireme::tool
