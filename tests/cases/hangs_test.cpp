@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/expect_error.h"
+#include "support/meeting.h"
 #include "support/ranks.h"
 
 namespace trireme {
@@ -19,19 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::expect_error;
-
-// Lets every rank of a world stay until all have seen what they were to see.
-class Together {
-public:
-    explicit Together(int ranks) : left_(ranks) {}
-    void leave() {
-        --left_;
-        while (left_ > 0) std::this_thread::sleep_for(1ms);
-    }
-
-private:
-    std::atomic<int> left_;
-};
+using test::Meeting;
 
 class Hangs : public testing::TestWithParam<Transport> {
 protected:
@@ -44,7 +33,7 @@ protected:
     static void expect_mismatch(const std::function<void(const Group&)>& zero,
                                 const std::function<void(const Group&)>& one,
                                 const std::vector<std::string>& texts) {
-        Together end(2);
+        Meeting end(2);
         on(2, [&](World& world) {
             const Group group = world.group();
             std::string said;
@@ -64,7 +53,7 @@ protected:
             }
             for (const std::string& text : texts)
                 EXPECT_NE(said.find(text), said.npos) << "no \"" << text << "\" in: " << said;
-            end.leave();
+            end.wait();
         });
     }
 };
@@ -169,7 +158,7 @@ TEST_P(Hangs, C18_DisjointGroupsMadeAtOnce) {
 }
 
 TEST_P(Hangs, C18_GroupsOfDifferentMembers) {
-    Together end(3);
+    Meeting end(3);
     WorldOptions options = test_options(GetParam());
     options.timeout = 3s;
     run_ranks(
@@ -184,13 +173,13 @@ TEST_P(Hangs, C18_GroupsOfDifferentMembers) {
                      "the last group that it made is \"three\" of ranks 0,1,2"},
                     [&] { static_cast<void>(world.group({0, world.rank()}, "pair")); });
             }
-            end.leave();
+            end.wait();
         },
         options);
 }
 
 TEST_P(Hangs, C24_TheTimeoutOfACall) {
-    Together end(3);
+    Meeting end(3);
     on(3, [&](World& world) {
         const Group group = world.group({0, 1, 2}, {"slow"}).with(60s);
         if (world.rank() != 2) {
@@ -202,7 +191,7 @@ TEST_P(Hangs, C24_TheTimeoutOfACall) {
             expect_error(ErrorCode::timeout, {"cannot start, the group has failed"},
                          [&] { group.all_reduce(x); });
         }
-        end.leave();
+        end.wait();
     });
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/meeting.h"
 #include "support/ranks.h"
 
 namespace trireme {
@@ -26,7 +27,7 @@ protected:
     template <class... Ranks>
     static void expect_circle(int ranks, const std::function<void(World&)>& call,
                               const std::vector<std::string>& texts, Ranks... circle) {
-        std::atomic<int> left{ranks};
+        test::Meeting end(ranks);
         run_ranks(
             ranks,
             [&](World& world) {
@@ -39,9 +40,7 @@ protected:
                     for (const std::string& text : texts)
                         EXPECT_THAT(error.what(), HasSubstr(text));
                 }
-                // A rank that leaves is another reason to fail.
-                --left;
-                while (left > 0) std::this_thread::sleep_for(1ms);
+                end.wait();
             },
             test_options(GetParam()));
     }

@@ -1,18 +1,17 @@
 // Ranks that are processes, one of which is killed.
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
 
+#include "support/processes.h"
 #include "support/ranks.h"
 #include "support/temp_dir.h"
 
@@ -55,45 +54,28 @@ int survive(const World& world, Doing doing) {
 class Killed : public testing::TestWithParam<std::tuple<Transport, Doing>> {};
 
 TEST_P(Killed, IsNamedByAllOthersSoon) {
-    const auto [transport, doing] = GetParam();
+    const Transport transport = std::get<0>(GetParam());
+    const Doing doing = std::get<1>(GetParam());
     const test::TempDir folder;
     int ready[2];
     ASSERT_EQ(::pipe(ready), 0);
-    std::vector<pid_t> children;
-    for (int rank = 0; rank < 4; ++rank) {
-        const pid_t child = ::fork();
-        if (child == 0) {
-            int result = 9;
-            try {
-                const World world =
-                    World::create(file_store(folder / "store"), rank, 4, test_options(transport));
-                world.group().barrier();
-                [[maybe_unused]] const auto written = ::write(ready[1], "x", 1);
-                if (rank == killed_rank && doing == Doing::waiting_for_it) ::pause();
-                result = survive(world, doing);
-            } catch (const std::exception& error) {
-                std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
-            }
-            ::_exit(result);
-        }
-        children.push_back(child);
-    }
+    test::Processes ranks(4, [&](int rank) {
+        const World world =
+            World::create(file_store(folder / "store"), rank, 4, test_options(transport));
+        world.group().barrier();
+        [[maybe_unused]] const auto written = ::write(ready[1], "x", 1);
+        if (rank == killed_rank && doing == Doing::waiting_for_it) ::pause();
+        return survive(world, doing);
+    });
     for (int i = 0; i < 4; ++i) {
         char one = 0;
         ASSERT_EQ(::read(ready[0], &one, 1), 1);
     }
     std::this_thread::sleep_for(100ms);
     const auto start = Clock::now();
-    ::kill(children[killed_rank], SIGKILL);
-    for (int rank = 0; rank < 4; ++rank) {
-        int status = 0;
-        ::waitpid(children[static_cast<std::size_t>(rank)], &status, 0);
-        if (rank == killed_rank) {
-            EXPECT_TRUE(WIFSIGNALED(status));
-        } else {
-            EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << rank << ": " << status;
-        }
-    }
+    ranks.signal(killed_rank, SIGKILL);
+    for (int rank = 0; rank < 4; ++rank)
+        EXPECT_EQ(ranks.wait(rank), rank == killed_rank ? -SIGKILL : 0) << rank;
     // A second is promised; a loaded machine gets more. The timeout is a minute.
     EXPECT_LT(Clock::now() - start, 15s);
     ::close(ready[0]);

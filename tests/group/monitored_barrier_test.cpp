@@ -7,9 +7,9 @@
 #include <atomic>
 #include <chrono>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "support/meeting.h"
 #include "support/ranks.h"
 
 namespace trireme {
@@ -41,7 +41,7 @@ TEST_P(MonitoredBarrier, HoldsEverybodyUntilAllHaveCome) {
 TEST_P(MonitoredBarrier, NamesAllThatAreMissing) {
     constexpr int size = 7;
     for (const std::vector<int>& missing : {std::vector{3}, std::vector{1, 2, 5, 6}}) {
-        std::atomic<int> left = size;
+        test::Meeting end(size);
         run_ranks(
             size,
             [&](World& world) {
@@ -56,15 +56,14 @@ TEST_P(MonitoredBarrier, NamesAllThatAreMissing) {
                                     HasSubstr("monitored_barrier #1 (monitored_barrier_test.cpp:"));
                     }
                 }
-                --left;
-                while (left > 0) std::this_thread::sleep_for(1ms);
+                end.wait();
             },
             test_options(GetParam()));
     }
 }
 
 TEST_P(MonitoredBarrier, NamesRankZero) {
-    std::atomic<int> left = 3;
+    test::Meeting end(3);
     run_ranks(
         3,
         [&](World& world) {
@@ -77,8 +76,7 @@ TEST_P(MonitoredBarrier, NamesRankZero) {
                     EXPECT_THAT(error.what(), HasSubstr("rank 0 has not called anything yet"));
                 }
             }
-            --left;
-            while (left > 0) std::this_thread::sleep_for(1ms);
+            end.wait();
         },
         test_options(GetParam()));
 }

@@ -1,8 +1,6 @@
 // Ranks that are processes, one of which is stopped by a signal: silent, but not dead.
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
@@ -10,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "support/processes.h"
 #include "support/ranks.h"
 #include "support/temp_dir.h"
 
@@ -39,31 +38,13 @@ int wait_for_it(const World& world) {
 
 TEST(Stopped, IsSaidByAllThatWaitForIt) {
     const test::TempDir folder;
-    std::vector<pid_t> children;
-    for (int rank = 0; rank < 3; ++rank) {
-        const pid_t child = ::fork();
-        if (child == 0) {
-            int result = 9;
-            try {
-                const World world =
-                    World::create(file_store(folder / "store"), rank, 3, test_options());
-                world.group().barrier();
-                if (rank == stopped_rank) ::raise(SIGSTOP);
-                result = wait_for_it(world);
-            } catch (const std::exception& error) {
-                std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
-            }
-            ::_exit(result);
-        }
-        children.push_back(child);
-    }
-    for (const int rank : {0, 2}) {
-        int status = 0;
-        ::waitpid(children[static_cast<std::size_t>(rank)], &status, 0);
-        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << rank << ": " << status;
-    }
-    ::kill(children[stopped_rank], SIGKILL);
-    ::waitpid(children[stopped_rank], nullptr, 0);
+    test::Processes ranks(3, [&](int rank) {
+        const World world = World::create(file_store(folder / "store"), rank, 3, test_options());
+        world.group().barrier();
+        if (rank == stopped_rank) std::raise(SIGSTOP);
+        return wait_for_it(world);
+    });
+    for (const int rank : {0, 2}) EXPECT_EQ(ranks.wait(rank), 0) << rank;
 }
 
 }  // namespace

@@ -13,30 +13,19 @@
 #include <vector>
 
 #include "support/expect_error.h"
+#include "support/meeting.h"
 #include "support/ranks.h"
 
 namespace trireme {
 namespace {
 
 using namespace std::chrono_literals;
+using test::Meeting;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::string site(unsigned line) { return "(waiting_test.cpp:" + std::to_string(line) + ")"; }
-
-// Waits until all of the `count` ranks have come.
-class Meeting {
-public:
-    explicit Meeting(int count) : missing_(count) {}
-    void wait() {
-        --missing_;
-        while (missing_ > 0) std::this_thread::sleep_for(1ms);
-    }
-
-private:
-    std::atomic<int> missing_;
-};
 
 class Waiting : public testing::TestWithParam<Transport> {
 protected:
