@@ -41,7 +41,7 @@ int be_rank(const std::string& end) {
 void expect_said(const std::string& end, const std::string& text, int left) {
     const std::string self = std::filesystem::read_symlink("/proc/self/exe");
     for (const char* transport : {"shm", "tcp"}) {
-        Launcher job({"run", "-n", "3", "--", self, "rank", end},
+        Launcher job({"run", "-n", "3", "--report-time", "30", "--", self, "rank", end},
                      {.environment = {std::string("TRIREME_TRANSPORT=") + transport}});
         EXPECT_NE(job.wait(), 0);
         EXPECT_EQ(count(job.out(), "peer_lost: barrier #"), 2U) << job.out() << job.err();
