@@ -124,9 +124,11 @@ GroupState::Complaint GroupState::complain(const Operation& operation,
     const bool collective = !info(record.kind).point_to_point;
     Complaint complaint;
     // Of a tree a rank knows its neighbours only; who has not come at all, their boards show.
-    if (record.kind != OpKind::monitored_barrier) complaint.ranks = missing_ranks(operation);
+    // Rank 0 of a monitored barrier hears from each by itself, and is to name all.
+    const bool names_all = record.kind == OpKind::monitored_barrier && rank() == 0;
+    if (!names_all) complaint.ranks = missing_ranks(operation);
     // One that has come may have been stopped since; and who waits for it need not be this rank.
-    if (complaint.ranks.empty() && collective)
+    if (complaint.ranks.empty() && collective && !names_all)
         complaint.ranks = world_->lookout().silent(other_ranks(), now);
     if (complaint.ranks.empty()) complaint.ranks = awaited_ranks(operation);
     const bool alone = complaint.ranks.size() == 1;
@@ -148,6 +150,7 @@ GroupState::Complaint GroupState::complain(const Operation& operation,
                                                           collective ? record.sequence : 0, now));
     };
     describe(complaint.ranks);
+    if (names_all) return complaint;
     // To blame is not who waits in turn, but whom that one waits for.
     std::vector<int> roots = world_->lookout().roots(complaint.ranks, world_rank(), now);
     std::vector<int> further;

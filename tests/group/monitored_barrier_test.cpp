@@ -62,6 +62,29 @@ TEST_P(MonitoredBarrier, NamesAllThatAreMissing) {
     }
 }
 
+// Also one that waits for another of them in turn.
+TEST_P(MonitoredBarrier, NamesThoseThatWaitForOneAnother) {
+    test::Meeting end(4);
+    run_ranks(
+        4,
+        [&](World& world) {
+            const Group pair = world.group({1, 2}, "pair");
+            int x = 0;
+            if (world.rank() == 1) {
+                EXPECT_THROW(pair.with(4s).recv(x, Peer{1}), Error);
+            } else if (world.rank() != 2) {
+                try {
+                    world.group().monitored_barrier(2s);
+                    ADD_FAILURE() << "rank " << world.rank() << " went on";
+                } catch (const Error& error) {
+                    EXPECT_THAT(error.ranks(), testing::ElementsAre(1, 2)) << error.what();
+                }
+            }
+            end.wait();
+        },
+        test_options(GetParam()));
+}
+
 TEST_P(MonitoredBarrier, NamesRankZero) {
     test::Meeting end(3);
     run_ranks(

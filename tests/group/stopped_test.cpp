@@ -47,5 +47,28 @@ TEST(Stopped, IsSaidByAllThatWaitForIt) {
     for (const int rank : {0, 2}) EXPECT_EQ(ranks.wait(rank), 0) << rank;
 }
 
+TEST(Stopped, IsNotAllThatAMonitoredBarrierNames) {
+    const test::TempDir folder;
+    test::Processes ranks(4, [&](int rank) {
+        const World world = World::create(file_store(folder / "store"), rank, 4, test_options());
+        world.group().barrier();
+        if (rank == stopped_rank) std::raise(SIGSTOP);
+        if (rank == 2) {
+            static_cast<void>(world.store().get("seen", 60s));
+            return 0;
+        }
+        try {
+            world.group().monitored_barrier(1s);
+            return 1;
+        } catch (const Error& error) {
+            if (rank == 0) world.store().set("seen", "");
+            if (error.ranks() == std::vector{stopped_rank, 2}) return 0;
+            std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
+            return 2;
+        }
+    });
+    for (const int rank : {0, 2, 3}) EXPECT_EQ(ranks.wait(rank), 0) << rank;
+}
+
 }  // namespace
 }  // namespace trireme
