@@ -1,11 +1,8 @@
 // Bytes of strangers at the ports of a job that starts and runs.
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -15,48 +12,14 @@
 #include "store/protocol.h"
 #include "store/support.h"
 #include "support/ranks.h"
+#include "support/stranger.h"
 #include "trireme/trireme.h"
 
 namespace trireme::test {
 namespace {
 
-constexpr bool is_sanitized_build =
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    true;
-#else
-    false;
-#endif
-
-UniqueFd stranger(std::uint16_t port) {
-    const store::Address address = store::resolve({"127.0.0.1", port}).addresses.at(0);
-    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (::connect(fd.get(), address.get(), address.size) != 0) {
-        fd.reset();
-    }
-    return fd;
-}
-
 void say(const UniqueFd& fd, const std::string& bytes) {
     static_cast<void>(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
-}
-
-// Whether the other end ends the connection, in a time that only a broken program needs.
-bool is_dropped(const UniqueFd& fd) {
-    const timeval patience{40, 0};
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    char bytes[512];
-    ssize_t got = 1;
-    while (got > 0) {
-        got = ::recv(fd.get(), bytes, sizeof bytes, 0);
-    }
-    return got == 0 || errno == ECONNRESET;
-}
-
-std::size_t resident_bytes() {
-    std::size_t total = 0;
-    std::size_t resident = 0;
-    std::ifstream("/proc/self/statm") >> total >> resident;
-    return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 std::vector<std::string> attacks() {
@@ -133,7 +96,7 @@ TEST(C31, StrangersAtBothPortsDisturbNobody) {
     for (const UniqueFd& fd : at_store) {
         EXPECT_TRUE(is_dropped(fd));
     }
-    if (!is_sanitized_build) {
+    if (!is_sanitized) {
         EXPECT_LT(after, before + (std::size_t{10} << 20));
     }
 }

@@ -17,24 +17,12 @@
 #include "store/proof.h"
 #include "store/protocol.h"
 #include "store/support.h"
+#include "support/stranger.h"
 
 namespace trireme::test {
 namespace {
 
 /// A plain socket to the server, for what no client would send.
-UniqueFd stranger(std::uint16_t port) {
-    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const auto* const where = reinterpret_cast<const sockaddr*>(&address);
-    if (::connect(fd.get(), where, sizeof address) != 0) {
-        throw std::runtime_error("cannot connect");
-    }
-    return fd;
-}
-
 void send_bytes(const UniqueFd& fd, const std::string& bytes);
 
 /// Says hello and proves that there is no token, as a client does before its requests.
@@ -51,32 +39,6 @@ void introduce(const UniqueFd& fd) {
 void send_bytes(const UniqueFd& fd, const std::string& bytes) {
     static_cast<void>(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
 }
-
-/// Waits until the server has dropped the connection.
-bool is_dropped(const UniqueFd& fd) {
-    const timeval patience{10, 0};
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    char bytes[512];
-    ssize_t got = 1;
-    while (got > 0) {
-        got = ::recv(fd.get(), bytes, sizeof bytes, 0);
-    }
-    return got == 0 || errno == ECONNRESET;
-}
-
-std::size_t resident_bytes() {
-    std::size_t total = 0;
-    std::size_t resident = 0;
-    std::ifstream("/proc/self/statm") >> total >> resident;
-    return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
-
-constexpr bool is_sanitized =
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    true;
-#else
-    false;
-#endif
 
 TEST(TcpServer, BytesOfStrangersCostTheirOwnConnectionOnly) {
     const TcpStoreServer server;
