@@ -15,6 +15,8 @@ namespace {
 
 // Twice as long as the slow beat of `Bulletin`, and a bit.
 constexpr std::chrono::seconds silence{5};
+// While a rank waits, the thread fetches three times a second.
+constexpr std::chrono::seconds stale{3};
 
 std::string in_seconds(Lookout::Clock::duration time) {
     return fmt::format("{:.1f} s", std::chrono::duration<double>(time).count());
@@ -68,8 +70,10 @@ const BoardView* Lookout::board(int rank) {
         if (opened) return &boards_.emplace(rank, std::move(*opened)).first->second;
     }
     wanted_.insert(rank);
+    // What was fetched for an earlier wait says nothing of now.
     const auto remote = remote_.find(rank);
-    return remote != remote_.end() ? &remote->second.board : nullptr;
+    const bool fresh = remote != remote_.end() && Clock::now() - remote->second.fetched < stale;
+    return fresh ? &remote->second.board : nullptr;
 }
 
 std::vector<int> Lookout::find_remote(int size) {
@@ -82,9 +86,13 @@ void Lookout::receive(int rank, const std::string& excerpt) {
     const auto now = Clock::now();
     const auto known = remote_.find(rank);
     auto read = read_excerpt(excerpt, rank, now);
-    if (!read || (known != remote_.end() && known->second.beat == read->beat)) return;
+    if (!read) return;
+    if (known != remote_.end() && known->second.beat == read->beat) {
+        known->second.fetched = now;
+        return;
+    }
     remote_.insert_or_assign(
-        rank, Remote{BoardView::of_excerpt(std::move(read->memory)), read->beat, now});
+        rank, Remote{BoardView::of_excerpt(std::move(read->memory)), read->beat, now, now});
 }
 
 std::vector<int> Lookout::take_wanted() {

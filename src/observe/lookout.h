@@ -69,6 +69,7 @@ private:
         BoardView board;
         std::uint64_t beat;
         Clock::time_point changed;  // when the beat last did
+        Clock::time_point fetched;  // the last time, changed or not
     };
 
     [[nodiscard]] const BoardView* board(int rank);
