@@ -15,7 +15,7 @@ endfunction()
 # trireme_unity(<target>): several of its source files at a time, where that is asked for.
 function(trireme_unity target)
     set_target_properties(${target} PROPERTIES
-        UNITY_BUILD ${TRIREME_UNITY} UNITY_BUILD_BATCH_SIZE 7)
+        UNITY_BUILD ${TRIREME_UNITY} UNITY_BUILD_BATCH_SIZE ${TRIREME_UNITY_BATCH})
     if(TRIREME_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         # It takes a source file that another one includes for a header.
         target_compile_options(${target} PRIVATE -Wno-subobject-linkage)

@@ -12,7 +12,7 @@ constexpr nanoseconds alone_below{600};
 constexpr nanoseconds stranger_above{40'000};
 constexpr std::uint32_t bare_looks = 64;        // looks without a pause: about a microsecond
 constexpr std::uint32_t looks_per_yield = 512;  // alone: now and then ask whether still alone
-constexpr nanoseconds patience{2'000'000};
+constexpr nanoseconds sleep_after{2'000'000};
 
 // How long this thread's yields take, smoothed over about four of them.
 thread_local nanoseconds yield_time{0};
@@ -33,7 +33,7 @@ Waiter::Step Waiter::idle() noexcept {
         timed_yield();
         const auto now = Clock::now();
         if (since_ == Clock::time_point{}) since_ = now;
-        if (now - since_ > patience) return Step::sleep;
+        if (now - since_ > sleep_after) return Step::sleep;
         return Step::look;
     }
     if (looks_ > bare_looks) cpu_pause();

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_descriptors = 2;
 
-struct alignas(cmsghdr) Control {
+struct alignas(cmsghdr) ControlMessage {
     char bytes[CMSG_SPACE(most_descriptors * sizeof(int))] = {};
 };
 
@@ -24,7 +24,7 @@ bool would_block() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK || 
 bool send_hello(int socket, const Hello& hello, const std::vector<int>& descriptors) noexcept {
     Hello copy = hello;
     iovec content{&copy, sizeof(copy)};
-    Control control;
+    ControlMessage control;
     msghdr message{};
     message.msg_iov = &content;
     message.msg_iovlen = 1;
@@ -44,7 +44,7 @@ bool send_hello(int socket, const Hello& hello, const std::vector<int>& descript
 
 Received receive_hello(int socket, Hello& hello, std::vector<UniqueFd>& descriptors) {
     iovec content{&hello, sizeof(hello)};
-    Control control;
+    ControlMessage control;
     msghdr message{};
     message.msg_iov = &content;
     message.msg_iovlen = 1;

@@ -9,6 +9,7 @@
 #include <exception>
 #include <vector>
 
+#include "core/host_name.h"
 #include "observe/trace_files.h"
 #include "observe/trace_merge.h"
 #include "observe/warn.h"
@@ -29,12 +30,6 @@ std::int64_t steady_now() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
                std::chrono::steady_clock::now().time_since_epoch())
         .count();
-}
-
-std::string host_name() {
-    std::array<char, 256> name{};
-    ::gethostname(name.data(), name.size() - 1);
-    return name.data();
 }
 
 // Both, where both are there.

@@ -3,20 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <openssl/evp.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 
+#include "core/host_name.h"
+
 namespace trireme {
 
 namespace {
-
-std::string host_name() {
-    std::array<char, 256> text{};
-    ::gethostname(text.data(), text.size() - 1);
-    return text.data();
-}
 
 std::string report_seconds(RankReport::Clock::duration time) {
     return fmt::format("{:.1f} s", std::chrono::duration<double>(time).count());

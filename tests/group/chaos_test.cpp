@@ -97,7 +97,8 @@ void use(const World& world, unsigned seed, const std::string& enough) {
     const Group half = world.group().blocks_of(size / 2);
     Random random(seed);
     for (int round = 0;; ++round) {
-        if (told == 1) ::_exit(7);
+        // Not _exit, at which the thread sanitizer looks for threads that nobody joined.
+        if (told == 1) std::quick_exit(7);
         if (told == 2) throw std::runtime_error("something that was not expected");
         random_operation(random() % 3 == 0 ? half.with(3s) : world.group().with(3s), random);
         if (round % 10 != 0) continue;

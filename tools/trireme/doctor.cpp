@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "core/host_name.h"
 #include "cores.h"
 #include "doctor_connection.h"
 #include "doctor_finding.h"
@@ -114,12 +115,6 @@ auto count_of(const Findings& findings, Verdict verdict) {
     return std::ranges::count(findings, verdict, &Finding::verdict);
 }
 
-std::string own_host_name() {
-    std::array<char, 256> name{};
-    ::gethostname(name.data(), name.size() - 1);
-    return name.data();
-}
-
 void print_findings(const Findings& findings) {
     std::size_t width = 0;
     for (const Finding& finding : findings) {
@@ -132,7 +127,7 @@ void print_findings(const Findings& findings) {
             fmt::print("{:<{}}  {:<7}  remedy: {}\n", "", width, "", finding.remedy);
         }
     }
-    fmt::print("\n{} checks on {}: {} failures, {} warnings\n", findings.size(), own_host_name(),
+    fmt::print("\n{} checks on {}: {} failures, {} warnings\n", findings.size(), host_name(),
                count_of(findings, Verdict::failure), count_of(findings, Verdict::warning));
 }
 
@@ -147,7 +142,7 @@ void print_findings_json(const Findings& findings, const Patient& patient) {
         }
         list.push_back(std::move(entry));
     }
-    const nlohmann::ordered_json report{{"host", own_host_name()},
+    const nlohmann::ordered_json report{{"host", host_name()},
                                         {"ranks", patient.ranks},
                                         {"world", patient.world},
                                         {"failures", count_of(findings, Verdict::failure)},

@@ -70,8 +70,8 @@ int dispatch(const std::string& command, std::vector<std::string> arguments) {
         return trace(arguments);
     }
     if (command == "help" && !arguments.empty()) {
-        const std::string& about = arguments.front();
-        return about == "help" ? dispatch("help", {}) : dispatch(about, {"--help"});
+        const std::string& topic = arguments.front();
+        return topic == "help" ? dispatch("help", {}) : dispatch(topic, {"--help"});
     }
     if (command == "help" || command == "--help" || command == "-h") {
         print_help();
