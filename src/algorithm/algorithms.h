@@ -7,6 +7,7 @@ namespace trireme::algorithm {
 // What every entry of the selection table runs; each is explained above its definition.
 
 Task alone(Call& call);
+Task cells(Call& call);
 
 Task broadcast_binomial(Call& call);
 Task broadcast_scatter_ring(Call& call);

@@ -13,6 +13,8 @@
 
 namespace trireme {
 
+class Commons;
+
 /// The links of a group's ranks: there from the start, or made when they are used.
 class LinkSource {
 public:
@@ -30,7 +32,8 @@ struct Place {
     LinkSource* source = nullptr;  ///< instead of `links`
     std::span<const int> hosts;    ///< the host of each rank, numbered from 0 in rank order
     BlockPool* blocks = nullptr;
-    bool phantom = false;  ///< buffers have no memory: nothing is copied or computed
+    Commons* commons = nullptr;  ///< memory that all ranks map; null: there is none
+    bool phantom = false;        ///< buffers have no memory: nothing is copied or computed
 };
 
 /// What an algorithm sees: one operation, on one rank, and the links to the others.
@@ -101,7 +104,7 @@ public:
 
     // --- What messages are made of: see `Send`, `Receive` and `ReceiveReduce` -------------------
 
-    [[nodiscard]] Link& link(int rank) {
+    [[nodiscard]] Link& link(int rank) const {
         const int member = members_.empty() ? rank : members_[static_cast<std::size_t>(rank)];
         return place_->source != nullptr ? place_->source->link(member)
                                          : *place_->links[static_cast<std::size_t>(member)];

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "algorithm/algorithms.h"
+#include "algorithm/cells.h"
 #include "trireme/error.h"
 
 namespace trireme {
@@ -18,12 +19,14 @@ namespace {
 namespace a = algorithm;
 
 constexpr std::size_t KiB = 1024;
+constexpr std::uint8_t by_cells = needs_memory | needs_commons | needs_even;
 
 // Of one kind, the last row that applies is chosen: first the ones for any situation, then those
 // that are better where they can run.
 constexpr std::array table = std::to_array<Algorithm>({
     {OpKind::broadcast, "binomial", a::broadcast_binomial},
     {OpKind::broadcast, "scatter_ring", a::broadcast_scatter_ring, any_situation, 512 * KiB, 4},
+    {OpKind::broadcast, "cells", a::cells, by_cells, 0, 2, 64},
     {OpKind::broadcast, "alone", a::alone, any_situation, 0, 1, 1},
 
     {OpKind::all_reduce, "pairwise", a::all_reduce_pairwise, rank_order},
@@ -33,6 +36,7 @@ constexpr std::array table = std::to_array<Algorithm>({
     {OpKind::all_reduce, "ring", a::all_reduce_ring, any_situation, 64 * KiB, 2},
     {OpKind::all_reduce, "hosts", a::all_reduce_hosts, needs_hosts, 4 * KiB, 3},
     {OpKind::all_reduce, "direct", a::all_reduce_direct, needs_memory | rank_order, 64 * KiB, 2},
+    {OpKind::all_reduce, "cells", a::cells, by_cells | rank_order, 0, 2, 64},
     {OpKind::all_reduce, "alone", a::alone, rank_order, 0, 1, 1},
 
     {OpKind::reduce, "chain", a::reduce_chain, rank_order},
@@ -41,16 +45,20 @@ constexpr std::array table = std::to_array<Algorithm>({
 
     {OpKind::all_gather, "ring", a::all_gather_ring, any_situation},
     {OpKind::all_gather, "bruck", a::all_gather_bruck, needs_even, 0, 2, any_ranks, 8 * KiB},
+    {OpKind::all_gather, "cells", a::cells, by_cells, 0, 2, 64},
     {OpKind::gather, "linear", a::gather_linear},
     {OpKind::scatter, "linear", a::scatter_linear},
 
     {OpKind::reduce_scatter, "pairwise", a::reduce_scatter_pairwise, rank_order},
     {OpKind::reduce_scatter, "ring", a::reduce_scatter_ring, any_situation, 0, 2},
+    {OpKind::reduce_scatter, "cells", a::cells, by_cells | rank_order, 0, 2, 64},
     {OpKind::reduce_scatter, "alone", a::alone, rank_order, 0, 1, 1},
 
     {OpKind::all_to_all, "pairwise", a::all_to_all_pairwise},
     {OpKind::all_to_all, "bruck", a::all_to_all_bruck, needs_even, 0, 8, any_ranks, 512},
+    {OpKind::all_to_all, "cells", a::cells, by_cells, 0, 2, 64},
     {OpKind::barrier, "dissemination", a::barrier_dissemination},
+    {OpKind::barrier, "cells", a::cells, by_cells, 0, 2, 64},
     {OpKind::monitored_barrier, "star", a::barrier_star},
 
     {OpKind::scan, "chain", a::scan_chain, rank_order},
@@ -65,17 +73,27 @@ constexpr std::array table = std::to_array<Algorithm>({
 
 bool has(const Algorithm& row, AlgorithmTrait trait) noexcept { return (row.traits & trait) != 0; }
 
-// Whether a row suits a call, whatever its size.
+// Everyone reads what all others bring.
+bool fits_cells(const Situation& situation) noexcept {
+    const auto ranks = static_cast<std::size_t>(situation.ranks);
+    const bool scattered = info(situation.kind).shape == Shape::scattered;
+    const std::size_t most = std::min(a::cells_bytes, a::cells_read_bytes / ranks);
+    return situation.bytes <= most / (scattered ? ranks : 1);
+}
+
+// Whether a row suits a call.
 bool suits(const Algorithm& row, const Situation& situation) noexcept {
     return situation.ranks >= row.least_ranks && situation.ranks <= row.most_ranks &&
            !(has(row, needs_even) && situation.uneven) &&
-           !(has(row, needs_hosts) && !situation.several_hosts);
+           !(has(row, needs_hosts) && !situation.several_hosts) &&
+           !(has(row, needs_commons) && !fits_cells(situation));
 }
 
 // Why a row may not run in a group; empty where it may.
 std::string_view obstacle(const Algorithm& row, const Situation& situation) noexcept {
     if (has(row, needs_memory) && !situation.memory)
         return "the ranks cannot reach each other's memory";
+    if (has(row, needs_commons) && !situation.commons) return "the ranks share no memory";
     if (!has(row, rank_order) && situation.in_rank_order && info(row.kind).reduces)
         return "it does not reduce in rank order, as reproducible mode and a reduction that does "
                "not commute demand";

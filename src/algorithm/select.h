@@ -21,6 +21,7 @@ enum AlgorithmTrait : std::uint8_t {
     /// and the placement. Reductions in reproducible mode, and those that do not commute, use only
     /// these.
     rank_order = 8,
+    needs_commons = 16,  ///< memory that all ranks map, and little data
 };
 
 inline constexpr std::size_t any_bytes = ~std::size_t{0};
@@ -47,6 +48,7 @@ struct Situation {
     std::size_t bytes = 0;  ///< 0 where the ranks need not agree on it
     int ranks = 1;
     bool memory = false;         ///< every two ranks reach each other's memory
+    bool commons = false;        ///< there is memory that all ranks map
     bool uneven = false;         ///< parts of different lengths
     bool several_hosts = false;  ///< and one of them has several ranks
     bool in_rank_order = false;  ///< asked for: only `rank_order` rows

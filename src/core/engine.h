@@ -113,6 +113,14 @@ public:
     /// Under the mutex: lets `watcher` look every 200 ms while something is under way; null: none.
     void set_watcher(Watcher* watcher) noexcept { watcher_ = watcher; }
 
+    /// Under the mutex: whether nothing at all is under way. Then whoever drives it is awake, and
+    /// peers need not ring.
+    [[nodiscard]] bool rests() noexcept {
+        if (!in_flight_.empty() || !ready_.empty()) return false;
+        if (sleep_flag_->load(std::memory_order_relaxed) != 0) disarm();
+        return true;
+    }
+
     /// Runs `execution` from start to end on this thread, as a blocking call.
     void run(Execution& execution);
 

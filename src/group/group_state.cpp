@@ -11,6 +11,7 @@
 #include "group/operation.h"
 #include "group/validate.h"
 #include "group/world_state.h"
+#include "link/shm/commons.h"
 
 namespace trireme {
 
@@ -23,12 +24,13 @@ constexpr Timeout time_to_report{1'000};
 GroupState::GroupState(std::shared_ptr<WorldState> world, GroupPlan plan)
     : world_(std::move(world)), plan_(std::move(plan)) {
     const Engine::Turn turn(engine());
-    for (const int rank : plan_.ranks) links_.push_back(&world_->link(rank));
+    commons_ = std::move(plan_.commons);
     place_ = {.rank = plan_.rank,
               .size = size(),
-              .links = links_,
+              .links = plan_.links,
               .hosts = plan_.hosts,
-              .blocks = &engine().blocks()};
+              .blocks = &engine().blocks(),
+              .commons = commons_.get()};
     const int hosts = plan_.hosts.empty() ? 1 : 1 + std::ranges::max(plan_.hosts);
     several_hosts_ = hosts > 1 && hosts < size();
     shown_name_ = world_->recorder().enter_group(stream(), name(), rank(), size());
@@ -46,6 +48,7 @@ GroupState::~GroupState() {
     {
         const Engine::Turn turn(engine());
         world_->leave(*this);
+        if (commons_) world_->keep_until_mapped(std::move(commons_));
     }
     plan_.backend.reset();
 }
@@ -54,6 +57,15 @@ int GroupState::world_rank() const noexcept { return world_->rank(); }
 Engine& GroupState::engine() const noexcept { return world_->engine(); }
 
 const Algorithm& GroupState::select(const Op& op, const OpRecord& record) const {
+    Choice& last = choices_[static_cast<std::size_t>(op.kind)];
+    const std::uint64_t fingerprint = record.fingerprint();
+    if (last.algorithm == nullptr || last.fingerprint != fingerprint ||
+        last.uneven != record.uneven)
+        last = {fingerprint, record.uneven, &look_up(op, record)};
+    return *last.algorithm;
+}
+
+const Algorithm& GroupState::look_up(const Op& op, const OpRecord& record) const {
     const OpInfo& row = info(op.kind);
     const bool agreed =
         row.counts == Counts::equal || (row.counts != Counts::pairwise && !record.uneven);
@@ -63,6 +75,7 @@ const Algorithm& GroupState::select(const Op& op, const OpRecord& record) const 
                                     .bytes = agreed ? record.count * size_of(record.dtype) : 0,
                                     .ranks = size(),
                                     .memory = plan_.memory_reachable,
+                                    .commons = commons_ != nullptr,
                                     .uneven = record.uneven,
                                     .several_hosts = several_hosts_,
                                     .in_rank_order = plan_.reproducible || !commutes});
@@ -126,7 +139,7 @@ void GroupState::refuse_lonely(const Op& op) {
     const bool is_self = op.peer == rank() || (op.peer == AnySource::rank && size() == 1);
     if (!info(op.kind).point_to_point || !is_self || backend() != nullptr) return;
     const Engine::Turn turn(engine());
-    Link& self = *links_[static_cast<std::size_t>(rank())];
+    Link& self = *plan_.links[static_cast<std::size_t>(rank())];
     while (self.poll()) engine().ready().run();  // what was sent may still be on its way
     const bool receives = op.kind == OpKind::recv;
     const auto count = messages_.find({op.kind, rank(), op.tag});
@@ -148,9 +161,12 @@ int GroupState::run(const Op& op, const Limits& limits) {
     validate(op, *this);
     refuse_what_backend_cannot(op);
     refuse_lonely(op);
+    Opening opening;
+    if (commons_ && run_short(op, opening)) return -1;
     // Asked once: it is a good part of a short operation's time.
-    const auto now = Engine::Clock::now();
+    const auto now = opening.algorithm != nullptr ? opening.begun : Engine::Clock::now();
     Operation operation(*this, op, now, deadline(op, limits.timeout, now), limits);
+    if (opening.algorithm != nullptr) operation.take_over(opening);
     engine().run(operation);
     if (operation.error()) std::rethrow_exception(operation.error());
     return operation.source();
@@ -220,7 +236,10 @@ void GroupState::remove(Operation& operation) noexcept {
     std::erase(under_way_, &operation);
     const bool waited = std::erase(from_any_, &operation) + std::erase(queued_, &operation) != 0;
     if (info(operation.record().kind).point_to_point) return;
-    if (!waited) --running_;
+    if (!waited) {
+        --running_;
+        if (commons_) commons_->finish(operation.record().sequence);
+    }
     // One that is launched may end at once: then this is called again, inside, and the loop goes
     // on.
     if (launching_) return;
@@ -246,7 +265,7 @@ int GroupState::find_source(int tag) {
     for (int i = 0; i < size(); ++i) {
         const int peer = (first_source_ + i) % size();
         const Key key{plan_.stream, next_message(peer, tag), tag};
-        if (links_[static_cast<std::size_t>(peer)]->has_message(key)) return peer;
+        if (plan_.links[static_cast<std::size_t>(peer)]->has_message(key)) return peer;
     }
     return -1;
 }
@@ -298,7 +317,7 @@ void GroupState::number(OpRecord& record) {
 
 void GroupState::refuse_strangers(Operation& operation) {
     const OpRecord& record = operation.record();
-    for (const Link* link : links_) {
+    for (const Link* link : plan_.links) {
         const Envelope* stranger = link->find_stranger(
             stream(), static_cast<std::uint32_t>(record.sequence), record.fingerprint());
         if (stranger == nullptr) continue;
@@ -324,7 +343,8 @@ void GroupState::fail_all(const Error& error, const Error* told) {
     if (failure_) return;
     failure_ = error;
     const std::exception_ptr shared = std::make_exception_ptr(error);
-    for (Link* link : links_) {
+    if (commons_) commons_->fail(shared);
+    for (Link* link : plan_.links) {
         link->fail_stream(stream(), shared);
         if (told != nullptr && link->peer() != world_rank()) link->send_abort(stream(), *told);
     }
@@ -339,12 +359,24 @@ void GroupState::fail_all(const Error& error, const Error* told) {
 }
 
 void GroupState::fail_under_way(const Error& cause) {
+    // What was brought before goes on.
+    if (commons_) static_cast<void>(commons_->poll());
     if (under_way_.empty()) return fail(cause, true);
     fail(Error(cause.code(),
                fmt::format("{} on group \"{}\": {}", under_way_.front()->record().describe(),
                            name(), cause.what()),
                cause.ranks()),
          true);
+}
+
+void GroupState::member_left(int world_rank, const Error& error) {
+    if (!commons_) return;
+    static_cast<void>(commons_->poll());
+    const auto awaited = commons_->awaited();
+    if (std::ranges::any_of(awaited, [&](int rank) {
+            return plan_.ranks[static_cast<std::size_t>(rank)] == world_rank;
+        }))
+        fail_under_way(error);
 }
 
 }  // namespace trireme

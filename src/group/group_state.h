@@ -28,6 +28,7 @@ namespace trireme {
 
 struct Algorithm;
 class BackendRunner;
+class Commons;
 class Coalescing;
 class Operation;
 class WorldState;
@@ -43,7 +44,17 @@ struct GroupPlan {
     Timeout timeout{0};             ///< of operations that have none of their own; 0: the world's
     Timeout patience{0};            ///< before it warns of a wait; 0: the world's
     bool reproducible = false;      ///< reductions in rank order only
+    std::vector<Link*> links{};     ///< to each member
+    std::unique_ptr<Commons> commons{};      ///< memory that all members map; may be null
     std::unique_ptr<BackendRunner> backend;  ///< instead of links and algorithms; may be null
+};
+
+/// A blocking call that the short way has begun and leaves to the long one.
+struct Opening {
+    OpRecord record;
+    const Algorithm* algorithm = nullptr;  ///< null: it has not begun
+    std::uint64_t shown = 0;               ///< its number on the board
+    Engine::Clock::time_point begun;
 };
 
 /// A group, behind the light `Group` values that refer to it.
@@ -94,8 +105,20 @@ public:
     /// publications; a receive from any source waits for a message.
     void admit(Operation& operation);
 
+    /// As `admit`, of one that the short way has numbered and shown.
+    void continue_opened(Operation& operation);
+
     /// A message came that no receive waits for: one from any source may.
     void message_came(int peer, const Envelope& envelope);
+
+    /// The record of another collective than `of`, of the last ones, by the lower half of its
+    /// number; null where it is that, or not known any more.
+    [[nodiscard]] const OpRecord* earlier(std::uint32_t sequence,
+                                          const OpRecord& of) const noexcept {
+        const OpRecord& last = last_[sequence % remembered];
+        const bool found = static_cast<std::uint32_t>(last.sequence) == sequence;
+        return found && last.sequence != of.sequence ? &last : nullptr;
+    }
 
     [[nodiscard]] std::vector<int> other_ranks() const;
     /// Of an operation that starts now.
@@ -115,6 +138,10 @@ public:
     /// Fails the group because of something outside it, naming what it was doing, and tells the
     /// other members.
     void fail_under_way(const Error& cause);
+
+    /// A member has left the world: fails the group where something waits for what that one has
+    /// not brought.
+    void member_left(int world_rank, const Error& error);
 
     /// What to say of an operation that waits, and which world ranks are to blame for that.
     struct Complaint {
@@ -143,6 +170,8 @@ public:
                                  std::optional<std::size_t> expected = std::nullopt) const;
 
 private:
+    /// Tries the short way; false: it takes the long one, from where `opening` stands.
+    [[nodiscard]] bool run_short(const Op& op, Opening& opening);
     void refuse_after_fork() const;
     // So many of its last collectives a group remembers, to compare what comes too late.
     static constexpr std::size_t remembered = 16;
@@ -158,6 +187,7 @@ private:
     [[nodiscard]] std::vector<int> awaited_ranks(const Operation& operation) const;
     [[nodiscard]] std::vector<int> missing_ranks(const Operation& operation) const;
     void refuse_failed(const OpRecord& record) const;
+    [[nodiscard]] const Algorithm& look_up(const Op& op, const OpRecord& record) const;
     [[nodiscard]] std::uint32_t next_message(int peer, int tag) const;
     [[nodiscard]] int find_source(int tag);
     void take_message(Operation& operation, int peer);
@@ -169,9 +199,16 @@ private:
     std::vector<Coalescing*> scopes_;  // one per thread
     std::atomic<bool> has_scopes_{false};
     GroupPlan plan_;
-    std::vector<Link*> links_;
     Place place_;
+    std::unique_ptr<Commons> commons_;
     bool several_hosts_ = false;
+    /// The last choice for each kind, which is mostly the next one as well.
+    struct Choice {
+        std::uint64_t fingerprint = 0;
+        bool uneven = false;
+        const Algorithm* algorithm = nullptr;
+    };
+    mutable std::array<Choice, op_kinds> choices_{};
     std::uint16_t shown_name_ = 0;
     std::uint64_t collectives_ = 0;
     std::array<OpRecord, remembered> last_;                           // by number

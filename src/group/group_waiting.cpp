@@ -10,6 +10,7 @@
 #include "group/group_state.h"
 #include "group/operation.h"
 #include "group/world_state.h"
+#include "link/shm/commons.h"
 #include "observe/warn.h"
 
 // What a group says of ranks that do not come, or that come with another call.
@@ -44,8 +45,13 @@ bool needs_every_rank(const OpRecord& record) {
 
 std::vector<int> GroupState::awaited_ranks() const {
     std::vector<int> ranks;
-    for (const Link* link : links_)
+    for (const Link* link : plan_.links)
         if (link->waits_for_peer(stream())) ranks.push_back(link->peer());
+    if (!commons_) return ranks;
+    for (const int member : commons_->awaited()) {
+        const int rank = plan_.ranks[static_cast<std::size_t>(member)];
+        if (std::ranges::find(ranks, rank) == ranks.end()) ranks.push_back(rank);
+    }
     return ranks;
 }
 

@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "algorithm/prepare.h"
+#include "algorithm/select.h"
 #include "group/take_operands.h"
 #include "group/validate.h"
 #include "group/world_state.h"
+#include "link/shm/commons.h"
 
 namespace trireme {
 
@@ -35,7 +37,15 @@ Operation::Operation(std::shared_ptr<GroupState> group, const Op& op, std::optio
     take_operands(op_, in_ ? &*in_ : nullptr, out_ ? &*out_ : nullptr);
 }
 
+void Operation::take_over(const Opening& opening) {
+    record_ = opening.record;
+    algorithm_ = opening.algorithm;
+    shown_ = opening.shown;
+    opened_ = true;
+}
+
 void Operation::begin() {
+    if (opened_) return group_.continue_opened(*this);
     op_.peer = asked_peer_;
     if (kept_group_ != nullptr && group_.world().options().check_buffers) {
         take_operands(op_, in_ ? &*in_ : nullptr, out_ ? &*out_ : nullptr);
@@ -66,7 +76,13 @@ void Operation::launch(int peer) {
                                    .sequence = static_cast<std::uint32_t>(record_.sequence),
                                    .tag = op_.tag},
                            .fingerprint = record_.fingerprint(),
-                           .owner = this};
+                           .owner = this,
+                           .number = record_.sequence};
+    // A rank that waits at this one's cell sees at once what it does instead.
+    if (Commons* commons = group_.place().commons;
+        commons != nullptr && !info(record_.kind).point_to_point &&
+        (algorithm_->traits & needs_commons) == 0 && commons->has_room(head.number))
+        commons->publish(head.number, head.fingerprint);
     call_.emplace(op_, group_.place(), head);
     task_ = needs_preparation(op_) ? run_prepared(*call_, *algorithm_) : algorithm_->run(*call_);
     task_.start(engine().ready(), *this);
@@ -113,7 +129,10 @@ void Operation::show_end(bool well) noexcept {
 }
 
 Error Operation::mismatch(int peer, const Envelope& theirs, std::size_t expected) const {
-    return group_.mismatch(record_, peer, theirs, expected);
+    // Of an earlier operation it is seen late where not everybody was needed for that.
+    const OpRecord* earlier =
+        theirs.key.tag < 0 ? group_.earlier(theirs.key.sequence, record_) : nullptr;
+    return group_.mismatch(earlier != nullptr ? *earlier : record_, peer, theirs, expected);
 }
 
 void Operation::wind_up(std::exception_ptr& error) noexcept {

@@ -25,6 +25,8 @@ public:
               std::optional<Operand> out, Engine::Clock::time_point now,
               Engine::Clock::time_point deadline, const Limits& limits);
 
+    /// Goes on with one that the short way has begun.
+    void take_over(const Opening& opening);
     void begin() override;
     /// Under the engine's mutex: runs the algorithm. The group calls it, at once or when its turn
     /// has come; `peer` is the source of a message that may come from anywhere.
@@ -76,6 +78,7 @@ private:
     const Algorithm* algorithm_ = nullptr;
     Engine::Clock::time_point started_;
     std::uint64_t shown_ = 0;
+    bool opened_ = false;  // by the short way: numbered, and on the board
     bool complained_ = false;
     bool awaited_ = false;
     std::shared_ptr<Operation*> submitted_;  // to a backend; null inside once it has ended

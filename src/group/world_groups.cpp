@@ -2,7 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "group/backend_runner.h"
 #include "group/group_state.h"
 #include "group/world_state.h"
+#include "link/shm/commons.h"
 #include "observe/warn.h"
 #include "trireme/error.h"
 
@@ -49,33 +52,55 @@ private:
 
 // The lowest member takes a number for the group and leaves it for the others. It waits for nobody,
 // and the others wait for a lower rank only, so no order of calls can make a circle of these.
-std::uint32_t WorldState::agree_on_stream(const std::vector<int>& ranks,
-                                          const GroupOptions& group) {
+// Where all share memory, it makes the group's commons, too, and leaves word where that is.
+WorldState::Agreement WorldState::agree(const std::vector<int>& ranks, const GroupOptions& group,
+                                        std::span<Link* const> links) {
     const std::string key = fmt::format("{}/{}", members_key(ranks), ++made_[ranks]);
     const auto size = static_cast<std::int64_t>(ranks.size());
     const std::string joined = key + "/joined";
     const int lowest = *std::min_element(ranks.begin(), ranks.end());
-    std::string stream;
+    const bool shared = group.backend.empty() && size > 1 &&
+                        ranks.size() <= Commons::most_members && memory_reachable(ranks);
+    const auto own = static_cast<int>(std::ranges::find(ranks, rank_) - ranks.begin());
+    const auto owner = [&](std::uint32_t stream) {
+        return Commons::Owner{engine_, links, own, stream, recorder_.shown().token};
+    };
+    Agreement agreed;
     if (rank_ == lowest) {
-        stream = std::to_string(store_->add("streams", 1));
+        agreed.stream = static_cast<std::uint32_t>(store_->add("streams", 1));
+        if (shared) agreed.commons = std::make_unique<Commons>(owner(agreed.stream));
         if (size > 1) {
             // First: whoever waits for another group asks for this.
             store_->set(last_made_key(rank_),
                         fmt::format("\"{}\" of ranks {}", group.name, fmt::join(ranks, ",")));
-            store_->set(key, stream);
+            store_->set(key, fmt::format("{} {}", agreed.stream,
+                                         shared ? agreed.commons->address().text() : "-"));
         }
     } else {
         const std::string text = fmt::format("making group \"{}\" of ranks {}, which needs rank {}",
                                              group.name, fmt::join(ranks, ","), lowest);
         const Making making(*this, text);
-        stream = await_key(key, lowest, text,
-                           group.patience > Timeout{0} ? group.patience : options_.patience);
+        const std::string told = await_key(
+            key, lowest, text, group.patience > Timeout{0} ? group.patience : options_.patience);
+        agreed.stream = static_cast<std::uint32_t>(std::stoul(told));
+        if (shared) {
+            const auto address =
+                shm::DescriptorAddress::parse(std::string_view(told).substr(told.find(' ') + 1));
+            agreed.commons = Commons::open(owner(agreed.stream), address);
+            if (!agreed.commons)
+                throw Error(
+                    ErrorCode::system,
+                    fmt::format("{}: the memory of the group, which that rank shares as "
+                                "descriptor {} of process {}, cannot be mapped here: {}",
+                                text, address.descriptor, address.pid, std::strerror(errno)),
+                    {lowest});
+        }
     }
     if (size > 1 && store_->add(joined, 1) == size) {
         store_->delete_key(key);
         store_->delete_key(joined);
     }
-    return static_cast<std::uint32_t>(std::stoul(stream));
+    return agreed;
 }
 
 // The value that `maker` puts into the store. Complains as a call does that waits.
@@ -173,19 +198,21 @@ std::shared_ptr<GroupState> WorldState::make_group(const std::vector<int>& ranks
 
     const std::lock_guard lock(making_);
     if (options.name.empty()) options.name = fmt::format("[{}]", fmt::join(ranks, ","));
-    const std::uint32_t stream = agree_on_stream(ranks, options);
+    std::vector<Link*> links;
+    for (const int member : ranks) links.push_back(&link(member));
+    Agreement agreed = agree(ranks, options, links);
     const int rank = static_cast<int>(own - ranks.begin());
     std::unique_ptr<BackendRunner> backend;
     if (!options.backend.empty()) {
         backend = std::make_unique<BackendRunner>(
-            engine_,
-            factory(options.backend)({rank, ranks, options.name,
-                                      prefix_store(fmt::format("backend/{}", stream), store_)}));
+            engine_, factory(options.backend)(
+                         {rank, ranks, options.name,
+                          prefix_store(fmt::format("backend/{}", agreed.stream), store_)}));
     }
     return std::make_shared<GroupState>(
         shared_from_this(),
         GroupPlan{.name = std::move(options.name),
-                  .stream = stream,
+                  .stream = agreed.stream,
                   .ranks = ranks,
                   .rank = rank,
                   .memory_reachable = memory_reachable(ranks),
@@ -193,6 +220,8 @@ std::shared_ptr<GroupState> WorldState::make_group(const std::vector<int>& ranks
                   .timeout = options.timeout,
                   .patience = options.patience,
                   .reproducible = options.reproducible.value_or(options_.reproducible),
+                  .links = std::move(links),
+                  .commons = std::move(agreed.commons),
                   .backend = std::move(backend)});
 }
 

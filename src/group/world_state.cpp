@@ -14,6 +14,7 @@
 #include "group/group_state.h"
 #include "group/last_words.h"
 #include "group/shrink.h"
+#include "link/shm/commons.h"
 #include "link/shm/inbox.h"
 #include "observe/observation.h"
 #include "store/launcher_keys.h"
@@ -137,6 +138,7 @@ void WorldState::shut_down() noexcept {
     const Engine::Turn turn(engine_);
     engine_.set_sleep_flag(nullptr);
     engine_.set_watcher(nullptr);
+    unsettled_.clear();
     links_.clear();
     inbox_.reset();
     store_.reset();
@@ -237,6 +239,11 @@ void WorldState::enter(GroupState& group) {
     }
 }
 
+void WorldState::keep_until_mapped(std::unique_ptr<Commons> commons) {
+    std::erase_if(unsettled_, [](const auto& one) { return one->is_settled(); });
+    if (!shut_down_ && !commons->is_settled()) unsettled_.push_back(std::move(commons));
+}
+
 void WorldState::leave(GroupState& group) noexcept {
     groups_.erase(group.stream());
     retired_.insert(group.stream());
@@ -256,6 +263,11 @@ void WorldState::peer_left(int /*peer*/, std::uint32_t stream, const Error& erro
     // The others may wait for this rank and not for the one that left.
     if (const auto found = groups_.find(stream); found != groups_.end())
         found->second->fail_under_way(error);
+}
+
+void WorldState::said_goodbye(int peer, const Error& error) {
+    const auto groups = groups_;
+    for (const auto& [stream, group] : groups) group->member_left(peer, error);
 }
 
 void WorldState::link_lost(int peer, const Error& error) {

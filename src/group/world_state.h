@@ -13,6 +13,7 @@
 #include "algorithm/select.h"
 #include "core/engine.h"
 #include "link/link.h"
+#include "link/shm/commons.h"
 #include "observe/bulletin.h"
 #include "observe/dump_file.h"
 #include "observe/lookout.h"
@@ -79,9 +80,12 @@ public:
     }
     void enter(GroupState& group);
     void leave(GroupState& group) noexcept;
+    /// Of a group that ends here while other members may not have mapped it yet.
+    void keep_until_mapped(std::unique_ptr<Commons> commons);
 
     void stream_failed(int peer, std::uint32_t stream, const Error& error) override;
     void peer_left(int peer, std::uint32_t stream, const Error& error) override;
+    void said_goodbye(int peer, const Error& error) override;
     void link_lost(int peer, const Error& error) override;
     [[nodiscard]] std::string fate(int peer) override;
     void came_unexpected(int peer, const Envelope& envelope) override;
@@ -98,8 +102,13 @@ private:
                                   const std::vector<int>& circle) const;
     [[nodiscard]] bool join_circle(const Stand& own);
     void leave_circle(std::span<const board::Circle::Member> circle, std::string_view text);
-    [[nodiscard]] std::uint32_t agree_on_stream(const std::vector<int>& ranks,
-                                                const GroupOptions& group);
+    /// What the members of a group agree on when it is made.
+    struct Agreement {
+        std::uint32_t stream = 0;
+        std::unique_ptr<Commons> commons;  // null where the ranks do not share memory
+    };
+    [[nodiscard]] Agreement agree(const std::vector<int>& ranks, const GroupOptions& group,
+                                  std::span<Link* const> links);
     [[nodiscard]] std::string await_key(const std::string& key, int maker, const std::string& text,
                                         Timeout patience);
     /// Throws where there is none of this name.
@@ -141,6 +150,8 @@ private:
     int shrink_epoch_ = 0;           // the last one that this rank took part in
     std::optional<Error> excluded_;  // the others have gone on without this rank, for good
     std::optional<Error> aborted_;
+
+    std::vector<std::unique_ptr<Commons>> unsettled_;  // of groups that are gone here
 
     std::mutex making_;                     // one group is made at a time
     std::map<std::vector<int>, int> made_;  // how many groups of the same members there were

@@ -122,6 +122,7 @@ void Link::peer_left(const Error& reason) {
                   fmt::format("rank {} has left the world: {}", peer_,
                               *reason.what() != '\0' ? reason.what() : "its World was destroyed"),
                   reason.ranks().empty() ? std::vector{peer_} : reason.ranks());
+    listener_.said_goodbye(peer_, *left_);
     while (first_ != nullptr) {
         const std::uint32_t stream = first_->head_.key.stream;
         const Error error = *left_;

@@ -24,6 +24,8 @@ public:
     virtual void stream_failed(int peer, std::uint32_t stream, const Error& error) = 0;
     /// A stream cannot go on: the peer has left the world while it was awaited.
     virtual void peer_left(int peer, std::uint32_t stream, const Error& error) = 0;
+    /// The peer has said goodbye: what it brought before is here.
+    virtual void said_goodbye(int /*peer*/, const Error& /*error*/) {}
     /// The link is broken, for good: the peer died or became unreachable.
     virtual void link_lost(int peer, const Error& error) = 0;
     /// What became of a peer that is gone, where somebody knows, to be read after its name: "was
@@ -74,6 +76,9 @@ public:
 
     /// Payload that passed. What is read and written through `memory()` is counted by whoever does.
     [[nodiscard]] Traffic& traffic() noexcept { return *traffic_; }
+
+    /// After something was put into memory that the peer shares: wakes it if it sleeps.
+    void wake_peer() noexcept { wire_->wake(); }
 
     // --- Progress and failure ------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ struct MessageHead {
     Key key;
     std::uint64_t fingerprint = 0;
     const MessageOwner* owner = nullptr;
+    std::uint64_t number = 0;  ///< of the operation in its group, of which the key has half
 };
 
 /// How arriving elements are combined: target[i] = local[i] op arriving[i], or the other way round.

@@ -85,6 +85,9 @@ public:
     /// the targets of `read` must not be touched.
     [[nodiscard]] virtual bool phantom() const noexcept { return false; }
 
+    /// Wakes the peer if it sleeps, after something was put into memory that both share.
+    virtual void wake() noexcept {}
+
     /// Says goodbye to the transport: no more writes.
     virtual void shut_down() noexcept {}
 };

@@ -1,8 +1,6 @@
 #include "observe/board_view.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -35,15 +33,8 @@ const Sighting* main_one(const std::vector<Sighting>& newest_first) {
 }
 
 std::optional<BoardView> BoardView::open(const BoardAddress& address) {
-    if (address.pid <= 0 || address.descriptor < 0) return std::nullopt;
-    // Opened anew through the owner's descriptor: the memory has no other name.
-    const std::string path = fmt::format("/proc/{}/fd/{}", address.pid, address.descriptor);
-    const UniqueFd descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    struct stat status{};
-    if (!descriptor || ::fstat(descriptor.get(), &status) != 0 ||
-        status.st_size != static_cast<off_t>(sizeof(board::Board)) ||
-        (::fcntl(descriptor.get(), F_GET_SEALS) & F_SEAL_SHRINK) == 0)
-        return std::nullopt;
+    const UniqueFd descriptor = address.open(false);
+    if (!shm::is_sealed_memory(descriptor, sizeof(board::Board))) return std::nullopt;
     BoardView view(shm::Mapping(descriptor.get(), 0, sizeof(board::Board), false));
     if (!view.mapping_) return std::nullopt;
     const board::Board& board = view.board();

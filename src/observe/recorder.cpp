@@ -1,13 +1,10 @@
 #include "observe/recorder.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -19,33 +16,18 @@ namespace trireme {
 
 namespace {
 
-constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
 std::int64_t nanoseconds(Recorder::Clock::time_point time) noexcept {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
 }  // namespace
 
-std::string BoardAddress::text() const { return fmt::format("{}:{}", pid, descriptor); }
-
-BoardAddress BoardAddress::parse(std::string_view text) noexcept {
-    BoardAddress address;
-    const char* const end = text.data() + text.size();
-    const auto [colon, error] = std::from_chars(text.data(), end, address.pid);
-    if (error != std::errc{} || colon == end || *colon != ':') return {};
-    const auto rest = std::from_chars(colon + 1, end, address.descriptor);
-    return rest.ec == std::errc{} && rest.ptr == end ? address : BoardAddress{};
-}
-
 Recorder::Recorder(int rank, int size) {
-    descriptor_ = UniqueFd(::memfd_create("trireme-board", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    const bool made = descriptor_ && ::ftruncate(descriptor_.get(), sizeof(board::Board)) == 0 &&
-                      ::fcntl(descriptor_.get(), F_ADD_SEALS, seals) == 0;
-    if (made) mapping_ = shm::Mapping(descriptor_.get(), 0, sizeof(board::Board), true);
+    descriptor_ = shm::make_sealed_memory("trireme-board", sizeof(board::Board));
+    mapping_ = shm::Mapping(descriptor_.get(), 0, sizeof(board::Board), true);
     if (!mapping_)
         throw Error(ErrorCode::system,
-                    fmt::format("cannot make {} KiB of shared memory for the flight recorder: {}",
+                    fmt::format("cannot map {} KiB of shared memory for the flight recorder: {}",
                                 sizeof(board::Board) / 1024, std::strerror(errno)));
     // All zeros is the state of what is not written yet; pages that nobody touches cost nothing.
     board::Board& own = board();

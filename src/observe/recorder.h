@@ -12,19 +12,13 @@
 #include "core/op_record.h"
 #include "core/unique_fd.h"
 #include "link/shm/inbox.h"
+#include "link/shm/sealed_memory.h"
 #include "observe/board_layout.h"
 
 namespace trireme {
 
-/// Where a rank's board is: a descriptor of its process.
-struct BoardAddress {
-    int pid = 0;
-    int descriptor = -1;
-
-    [[nodiscard]] std::string text() const;
-    /// Nothing can be found at the address of a text that is none.
-    [[nodiscard]] static BoardAddress parse(std::string_view text) noexcept;
-};
+/// Where a rank's board is.
+using BoardAddress = shm::DescriptorAddress;
 
 /// A rank's flight recorder: its last operations, and what it waits for, in memory that its peers
 /// and tools can read: see `board_layout.h`. Always on.

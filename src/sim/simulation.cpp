@@ -182,6 +182,8 @@ std::size_t simulated_bytes(OpKind kind, int ranks, std::size_t bytes, Dtype dty
 
 std::string obstacle_to_simulation(const Algorithm& algorithm, int ranks, int hosts) {
     if (info(algorithm.kind).point_to_point) return "a message between two ranks is no collective";
+    if ((algorithm.traits & needs_commons) != 0)
+        return "it goes through memory that all ranks map, which is not simulated";
     if ((algorithm.traits & needs_memory) != 0 && !on_one_host(ranks, hosts))
         return "it reads and writes the memory of all ranks, which must be on one host";
     if ((algorithm.traits & needs_hosts) != 0 && !has_several_hosts(ranks, hosts))

@@ -109,6 +109,14 @@ struct Stage {
         return describe() + (row == nullptr ? "" : ", by " + std::string(row->name));
     }
 
+    /// Whether it is little enough for cells: 16 KiB of each rank, and 128 KiB of all together.
+    [[nodiscard]] bool fits_cells(const Cell& cell) const {
+        const auto n = static_cast<std::size_t>(ranks);
+        const bool parted = cell.kind == OpKind::all_to_all || cell.kind == OpKind::reduce_scatter;
+        const std::size_t brought = cell.count * size_of(cell.dtype) * (parted ? n : 1);
+        return brought <= 16 * 1024 && brought * n <= 128 * 1024;
+    }
+
     /// The row that must run a cell; null where the table decides.
     [[nodiscard]] const Algorithm* row_for(const Cell& cell) const {
         const auto row = std::ranges::find(forced, cell.kind, &Algorithm::kind);
@@ -119,7 +127,8 @@ struct Stage {
         const bool is_list = cell.kind == OpKind::all_to_all && cell.parts != Parts::whole;
         const bool uneven = (is_list || (cell.uneven && cell.count > 0)) && ranks > 1;
         const bool suits = ranks >= (*row)->least_ranks && ranks <= (*row)->most_ranks &&
-                           !(uneven && (traits & needs_even) != 0) && (traits & needs_hosts) == 0;
+                           !(uneven && (traits & needs_even) != 0) && (traits & needs_hosts) == 0 &&
+                           ((traits & needs_commons) == 0 || fits_cells(cell));
         return suits ? *row : nullptr;
     }
     /// How a cell must be refused, on every rank; nothing where it must not.

@@ -10,31 +10,10 @@
 #include <new>
 #include <utility>
 
+#include "link/shm/sealed_memory.h"
 #include "trireme/error.h"
 
 namespace trireme {
-
-namespace {
-
-// Newer than the headers of glibc 2.36; says that the memory will never be executed.
-constexpr unsigned mfd_noexec_seal = 0x8;
-
-// A peer that maps the memory must not be killed by a SIGBUS because its owner shrank it.
-constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
-[[noreturn]] void fail(const char* call, std::size_t bytes) {
-    const int error = errno;
-    throw Error(ErrorCode::system, fmt::format("cannot make {} KiB of shared memory: {}: {}",
-                                               bytes / 1024, call, std::strerror(error)));
-}
-
-int create() noexcept {
-    constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-    const int fd = ::memfd_create("trireme-inbox", flags | mfd_noexec_seal);
-    return fd < 0 && errno == EINVAL ? ::memfd_create("trireme-inbox", flags) : fd;
-}
-
-}  // namespace
 
 namespace shm {
 
@@ -96,12 +75,11 @@ std::string PeerInbox::map(int descriptor, int rank, int ranks, const Token& tok
 
 ShmInbox::ShmInbox(int ranks) {
     const std::size_t bytes = shm::region_offset(static_cast<std::size_t>(ranks));
-    descriptor_ = UniqueFd(create());
-    if (!descriptor_) fail("memfd_create", bytes);
-    if (::ftruncate(descriptor(), static_cast<off_t>(bytes)) != 0) fail("ftruncate", bytes);
-    if (::fcntl(descriptor(), F_ADD_SEALS, seals) != 0) fail("F_ADD_SEALS", bytes);
+    descriptor_ = shm::make_sealed_memory("trireme-inbox", bytes);
     mapping_ = shm::Mapping(descriptor(), 0, bytes, true);
-    if (!mapping_) fail("mmap", bytes);
+    if (!mapping_)
+        throw Error(ErrorCode::system, fmt::format("cannot map {} KiB of shared memory: {}",
+                                                   bytes / 1024, std::strerror(errno)));
 
     auto* facts = new (mapping_.data()) shm::Header;
     facts->ranks = static_cast<std::uint32_t>(ranks);

@@ -27,6 +27,7 @@ public:
     [[nodiscard]] int descriptor() const noexcept override;
     [[nodiscard]] bool in_memory() const noexcept override { return true; }
     void descriptor_ready() noexcept override;
+    void wake() noexcept override { peer_->ring_if_asleep(); }
     void shut_down() noexcept override { shut_ = true; }
 
 private:
