@@ -47,12 +47,10 @@ void refuse_strangers(const Call& call, Commons& commons, const MessageHead& hea
 
 }  // namespace
 
-void bring_to_cell(const Call& call, Commons& commons, std::uint64_t number) noexcept {
-    const OpKind kind = call.op().kind;
-    if (kind == OpKind::barrier || (kind == OpKind::broadcast && call.rank() != call.peer()))
-        return;
+void bring_to_cell(const Op& op, int own_rank, Commons& commons, std::uint64_t number) noexcept {
+    if (op.kind == OpKind::barrier || (op.kind == OpKind::broadcast && own_rank != op.peer)) return;
     std::byte* next = commons.own_payload(number);
-    for (const Buffer& part : call.op().in) {
+    for (const Buffer& part : op.in) {
         copy_bytes(part, next);
         next += part.bytes();
     }
@@ -102,20 +100,20 @@ Task cells(Call& call) {
         Commons::Wait room(commons, head.number);
         co_await room;
         refuse_strangers(call, commons, head);
-        bring_to_cell(call, commons, head.number);
+        bring_to_cell(call.op(), call.rank(), commons, head.number);
         commons.publish(head.number, head.fingerprint);
     }
     for (int rank = 0; rank < call.size(); ++rank) {
         if (!needs_cell_of(call, rank)) continue;
         Commons::Wait arrival(commons, head.number, rank);
         co_await arrival;
+        refuse_strangers(call, commons, head);
         const bool came = commons.has_come(rank, head.number);
         const std::uint64_t theirs = came ? commons.fingerprint(rank, head.number) : unknown_call;
         if (theirs == head.fingerprint) continue;
         const Envelope envelope{.key = head.key, .fingerprint = theirs};
         throw Error(head.owner->mismatch(call.link(rank).peer(), envelope, 0));
     }
-    refuse_strangers(call, commons, head);
     if (needs_all_cells(call)) commons.compared(head.number);
     take_from_cells(call, commons, head.number);
 }

@@ -16,7 +16,7 @@ inline constexpr std::size_t cells_bytes = commons::payload_bytes / 2;
 inline constexpr std::size_t cells_read_bytes = 128 * 1024;
 
 /// Writes into this rank's cell what the others need of it. There is room.
-void bring_to_cell(const Call& call, Commons& commons, std::uint64_t number) noexcept;
+void bring_to_cell(const Op& op, int own_rank, Commons& commons, std::uint64_t number) noexcept;
 
 /// Whether every rank must wait for every other.
 [[nodiscard]] bool needs_all_cells(const Call& call) noexcept;

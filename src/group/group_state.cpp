@@ -11,7 +11,6 @@
 #include "group/operation.h"
 #include "group/validate.h"
 #include "group/world_state.h"
-#include "link/shm/commons.h"
 
 namespace trireme {
 
@@ -57,15 +56,6 @@ int GroupState::world_rank() const noexcept { return world_->rank(); }
 Engine& GroupState::engine() const noexcept { return world_->engine(); }
 
 const Algorithm& GroupState::select(const Op& op, const OpRecord& record) const {
-    Choice& last = choices_[static_cast<std::size_t>(op.kind)];
-    const std::uint64_t fingerprint = record.fingerprint();
-    if (last.algorithm == nullptr || last.fingerprint != fingerprint ||
-        last.uneven != record.uneven)
-        last = {fingerprint, record.uneven, &look_up(op, record)};
-    return *last.algorithm;
-}
-
-const Algorithm& GroupState::look_up(const Op& op, const OpRecord& record) const {
     const OpInfo& row = info(op.kind);
     const bool agreed =
         row.counts == Counts::equal || (row.counts != Counts::pairwise && !record.uneven);
@@ -158,11 +148,11 @@ void GroupState::refuse_lonely(const Op& op) {
 
 int GroupState::run(const Op& op, const Limits& limits) {
     refuse_after_fork();
+    Opening opening;
+    if (commons_ && run_short(op, opening)) return -1;
     validate(op, *this);
     refuse_what_backend_cannot(op);
     refuse_lonely(op);
-    Opening opening;
-    if (commons_ && run_short(op, opening)) return -1;
     // Asked once: it is a good part of a short operation's time.
     const auto now = opening.algorithm != nullptr ? opening.begun : Engine::Clock::now();
     Operation operation(*this, op, now, deadline(op, limits.timeout, now), limits);

@@ -17,6 +17,7 @@
 #include "core/engine.h"
 #include "core/op_record.h"
 #include "link/link.h"
+#include "link/shm/commons.h"
 #include "observe/board_layout.h"
 #include "trireme/backend.h"
 #include "trireme/error.h"
@@ -28,7 +29,6 @@ namespace trireme {
 
 struct Algorithm;
 class BackendRunner;
-class Commons;
 class Coalescing;
 class Operation;
 class WorldState;
@@ -47,6 +47,17 @@ struct GroupPlan {
     std::vector<Link*> links{};     ///< to each member
     std::unique_ptr<Commons> commons{};      ///< memory that all members map; may be null
     std::unique_ptr<BackendRunner> backend;  ///< instead of links and algorithms; may be null
+};
+
+/// What is known of the last plain call of a kind, which is mostly the next one as well.
+struct ShortCall {
+    Buffer in{};
+    Buffer out{};
+    ReduceOp reduce = sum;
+    int peer = -1;
+    std::uint64_t fingerprint = 0;
+    const Algorithm* algorithm = nullptr;  ///< null: it goes the long way
+    bool known = false;
 };
 
 /// A blocking call that the short way has begun and leaves to the long one.
@@ -124,6 +135,8 @@ public:
     /// Of an operation that starts now.
     [[nodiscard]] Engine::Clock::time_point deadline(const Op& op, Timeout timeout,
                                                      Engine::Clock::time_point now) const;
+    /// Whether all members that share its memory have mapped it.
+    [[nodiscard]] bool is_settled() const noexcept { return !commons_ || commons_->is_settled(); }
     [[nodiscard]] bool failed() const noexcept { return failure_.has_value(); }
     [[nodiscard]] std::exception_ptr failure() const { return std::make_exception_ptr(*failure_); }
     void remove(Operation& operation) noexcept;
@@ -187,7 +200,8 @@ private:
     [[nodiscard]] std::vector<int> awaited_ranks(const Operation& operation) const;
     [[nodiscard]] std::vector<int> missing_ranks(const Operation& operation) const;
     void refuse_failed(const OpRecord& record) const;
-    [[nodiscard]] const Algorithm& look_up(const Op& op, const OpRecord& record) const;
+    void learn(const Op& op, ShortCall& known) const;
+    void compare_cells();
     [[nodiscard]] std::uint32_t next_message(int peer, int tag) const;
     [[nodiscard]] int find_source(int tag);
     void take_message(Operation& operation, int peer);
@@ -202,13 +216,7 @@ private:
     Place place_;
     std::unique_ptr<Commons> commons_;
     bool several_hosts_ = false;
-    /// The last choice for each kind, which is mostly the next one as well.
-    struct Choice {
-        std::uint64_t fingerprint = 0;
-        bool uneven = false;
-        const Algorithm* algorithm = nullptr;
-    };
-    mutable std::array<Choice, op_kinds> choices_{};
+    std::array<ShortCall, op_kinds> short_calls_{};  // the last one of each kind
     std::uint16_t shown_name_ = 0;
     std::uint64_t collectives_ = 0;
     std::array<OpRecord, remembered> last_;                           // by number

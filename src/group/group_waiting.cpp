@@ -10,7 +10,6 @@
 #include "group/group_state.h"
 #include "group/operation.h"
 #include "group/world_state.h"
-#include "link/shm/commons.h"
 #include "observe/warn.h"
 
 // What a group says of ranks that do not come, or that come with another call.
@@ -168,7 +167,24 @@ GroupState::Complaint GroupState::complain(const Operation& operation,
     return complaint;
 }
 
+// A rank that waits for messages sees here that a member has shown another call in its cell, of
+// which no message comes.
+void GroupState::compare_cells() {
+    if (!commons_ || failure_ || !commons_->has_uncompared(collectives_ + 1)) return;
+    const auto stranger = commons_->find_stranger(collectives_ + 1);
+    if (!stranger) return;
+    const OpRecord& own = last_[stranger->number % remembered];
+    if (own.sequence != stranger->number) return;
+    const Envelope theirs{.key = {.stream = stream(),
+                                  .sequence = static_cast<std::uint32_t>(own.sequence),
+                                  .tag = -1},
+                          .fingerprint = stranger->fingerprint};
+    const int peer = plan_.ranks[static_cast<std::size_t>(stranger->rank)];
+    fail(mismatch(own, peer, theirs), true);
+}
+
 void GroupState::look(Engine::Clock::time_point now, std::vector<board::Wait>& waits) {
+    if (!under_way_.empty()) compare_cells();
     const Timeout patience =
         plan_.patience > Timeout{0} ? plan_.patience : world_->options().patience;
     bool warned = false;

@@ -87,6 +87,9 @@ WorldState::Agreement WorldState::agree(const std::vector<int>& ranks, const Gro
             const auto address =
                 shm::DescriptorAddress::parse(std::string_view(told).substr(told.find(' ') + 1));
             agreed.commons = Commons::open(owner(agreed.stream), address);
+            if (const auto obstacle = agreed.commons ? std::nullopt : obstacle_to(lowest))
+                throw Error(obstacle->code(), fmt::format("{}: {}", text, obstacle->what()),
+                            obstacle->ranks());
             if (!agreed.commons)
                 throw Error(
                     ErrorCode::system,

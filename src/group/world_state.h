@@ -94,6 +94,7 @@ public:
 private:
     [[nodiscard]] std::optional<Error> reason_to_leave();
     void refuse_after_fork(const char* call) const;
+    void await_mapping();
     void fail_all(const Error& error, bool tell);
     void start_bulletin();
     void look(std::chrono::steady_clock::time_point now) override;

@@ -140,6 +140,8 @@ void Recorder::set_awaited(std::uint64_t number, bool awaited) noexcept {
 void Recorder::end(std::uint64_t number, bool well, Clock::time_point now) noexcept {
     // More operations than there are slots may have begun meanwhile.
     if (board().begun.load(std::memory_order_relaxed) - number >= board::slots) return;
+    // The ring is longer than a first-level cache.
+    __builtin_prefetch(&board().ring[(number + 1) % board::slots], 1);
     const std::int64_t time = nanoseconds(now);
     board().ring[number % board::slots].entry.write_last(well ? time : -time);
 }

@@ -71,7 +71,7 @@ TEST(Cases, C44_RanksThatAreKilledInAnOperation) {
         while (!std::filesystem::exists(folder / "busy")) std::this_thread::sleep_for(1ms);
         for (int rank = 0; rank < 3; ++rank) ranks.signal(rank, SIGKILL);
         for (int rank = 0; rank < 3; ++rank) EXPECT_NE(ranks.wait(rank), 0);
-        ASSERT_EQ(shared_segments(), before);
+        ASSERT_LE(shared_segments(), before);  // other processes may end meanwhile
     }
 }
 

@@ -321,7 +321,7 @@ TEST(Chaos, EverySurvivorNamesTheRightRank) {
         ++count;
         time = std::max(time, round.run());
         EXPECT_EQ(entries("/proc/self/fd"), descriptors);
-        EXPECT_EQ(entries("/dev/shm"), shared);
+        EXPECT_LE(entries("/dev/shm"), shared);  // other processes may end meanwhile
     }
     for (const auto& [event, result] : longest)
         std::printf("%-10s %3d times; the last rank knew after %.2f s at most\n",

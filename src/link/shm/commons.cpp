@@ -31,7 +31,10 @@ Commons::Commons(const Owner& owner, UniqueFd descriptor, shm::Mapping mapping)
       rank_(owner.rank),
       descriptor_(std::move(descriptor)),
       mapping_(std::move(mapping)),
-      members_(reinterpret_cast<commons::Member*>(mapping_.data() + commons_header_bytes)) {}
+      members_(reinterpret_cast<commons::Member*>(mapping_.data() + commons_header_bytes)) {
+    for (std::size_t rank = 0; rank < links_.size(); ++rank)
+        if (rank != static_cast<std::size_t>(rank_)) peers_.push_back(links_[rank]);
+}
 
 Commons::Commons(const Owner& owner)
     : Commons(owner, shm::make_sealed_memory("trireme-commons", bytes_for(owner.links.size())),
@@ -91,10 +94,15 @@ bool Commons::look_for_room(std::uint64_t number) noexcept {
 
 void Commons::publish(std::uint64_t number, std::uint64_t fingerprint) noexcept {
     commons::Cell& own = cell(rank_, number);
-    own.fingerprint.store(fingerprint, std::memory_order_relaxed);
+    // Whoever compares what was there before must not take the new fingerprint for the old one.
+    own.number.store(0, std::memory_order_relaxed);
+    own.fingerprint.store(fingerprint, std::memory_order_release);
     own.done.store(done_, std::memory_order_relaxed);
     own.number.store(number, std::memory_order_release);
-    for (Link* link : links_) link->wake_peer();
+    // The peers still have the next cell in their caches; taking it back takes as long as what they
+    // write takes to get here, and is better done meanwhile.
+    __builtin_prefetch(&cell(rank_, number + 1), 1);
+    for (Link* link : peers_) link->wake_peer();
 }
 
 void Commons::finish(std::uint64_t number) noexcept {
@@ -124,28 +132,34 @@ bool Commons::has_passed(int rank, std::uint64_t number) const noexcept {
 // all are done with it, and whoever is about to use its own compares first.
 std::optional<Commons::Stranger> Commons::find_stranger(std::uint64_t before) noexcept {
     for (std::uint64_t number = compared_ + 1; number < before; ++number) {
-        bool all = true;
+        // Another operation's by now: it was compared, or never shown.
+        const std::uint64_t own = cell(rank_, number).number.load(std::memory_order_relaxed);
+        bool all = own >= number;
         for (int rank = 0; rank < static_cast<int>(links_.size()); ++rank) {
             const std::uint64_t shown = cell(rank, number).number.load(std::memory_order_acquire);
             all = all && shown >= number;
-            if (shown != number || !has_published(number)) continue;
+            if (shown != number || own != number) continue;
             const std::uint64_t theirs = this->fingerprint(rank, number);
+            if (!has_come(rank, number)) continue;  // gone on meanwhile
             if (theirs != this->fingerprint(rank_, number)) return Stranger{rank, number, theirs};
         }
-        if (all || !has_published(number)) compared(number);
+        if (all || own > number) compared(number);
     }
     return std::nullopt;
 }
 
 bool Commons::Wait::over() const noexcept {
-    if (rank_ < 0) return commons_.has_room(number_);
+    // Who makes another call may never come to this one.
+    if (commons_.has_uncompared(number_) && commons_.find_stranger(number_)) return true;
+    if (rank_ < 0) return commons_.is_free(number_);
     return commons_.has_come(rank_, number_) || commons_.has_passed(rank_, number_);
 }
 
 bool Commons::Wait::await_ready() {
     error_ = commons_.failure_;
-    if (error_ || over()) return true;
-    if (rank_ < 0) return false;
+    if (error_) return true;
+    if (rank_ < 0) return commons_.waiting_for_room_ == 0 && over();
+    if (over()) return true;
     // What it brought before it left would be there.
     const Link& link = *commons_.links_[static_cast<std::size_t>(rank_)];
     if (link.gone()) error_ = std::make_exception_ptr(link.farewell());
@@ -154,10 +168,12 @@ bool Commons::Wait::await_ready() {
 
 void Commons::Wait::await_suspend(std::coroutine_handle<> waiter) {
     waiter_ = waiter;
+    if (rank_ < 0) ++commons_.waiting_for_room_;
     commons_.enlist(*this);
 }
 
-void Commons::Wait::await_resume() const {
+void Commons::Wait::await_resume() {
+    if (rank_ < 0 && waiter_) --commons_.waiting_for_room_;
     if (error_) std::rethrow_exception(error_);
 }
 
@@ -168,13 +184,16 @@ void Commons::enlist(Wait& wait) {
 
 bool Commons::poll() {
     bool moved = false;
+    bool full = false;
     for (std::size_t i = 0; i < waits_.size();) {
         Wait& wait = *waits_[i];
-        if (!wait.over()) {
+        const bool wants_room = wait.rank_ < 0;
+        // Room is given in the order of the operations: nobody may seem to have passed one.
+        if ((wants_room && full) || !wait.over()) {
+            full = full || wants_room;
             ++i;
             continue;
         }
-        // In the order in which they began: an operation never ends before one that needs as much.
         waits_.erase(waits_.begin() + static_cast<std::ptrdiff_t>(i));
         engine_.ready().push(wait.waiter_);
         moved = true;

@@ -101,9 +101,9 @@ public:
     // --- What this member brings ---------------------------------------------------------------
 
     /// Whether this member's cell for an operation may be written: all are done with what was in
-    /// it.
+    /// it, and no earlier operation waits for room.
     [[nodiscard]] bool has_room(std::uint64_t number) noexcept {
-        return number <= least_done_ + commons::depth || look_for_room(number);
+        return waiting_for_room_ == 0 && is_free(number);
     }
     /// Where to write the payload of an operation for which there is room.
     [[nodiscard]] std::byte* own_payload(std::uint64_t number) noexcept {
@@ -124,7 +124,7 @@ public:
     }
     /// What it shows of an operation; once it has come.
     [[nodiscard]] std::uint64_t fingerprint(int rank, std::uint64_t number) const noexcept {
-        return cell(rank, number).fingerprint.load(std::memory_order_relaxed);
+        return cell(rank, number).fingerprint.load(std::memory_order_acquire);
     }
     [[nodiscard]] const std::byte* payload(int rank, std::uint64_t number) const noexcept {
         return cell(rank, number).payload.data();
@@ -157,7 +157,8 @@ public:
     // --- Waiting -------------------------------------------------------------------------------
 
     /// Waits until a member has come to an operation, or passed it, or, without a rank, until there
-    /// is room for one. To be awaited by a `Task`; throws what the group failed with.
+    /// is room for one; or until there is a stranger among earlier operations. To be awaited by a
+    /// `Task`; throws what the group failed with.
     class Wait {
     public:
         Wait(Commons& commons, std::uint64_t number, int rank = -1) noexcept
@@ -168,7 +169,7 @@ public:
 
         [[nodiscard]] bool await_ready();
         void await_suspend(std::coroutine_handle<> waiter);
-        void await_resume() const;
+        void await_resume();
 
     private:
         friend class Commons;
@@ -202,11 +203,15 @@ private:
     [[nodiscard]] commons::Cell& cell(int rank, std::uint64_t number) const noexcept {
         return member(rank).cells[number % commons::depth];
     }
+    [[nodiscard]] bool is_free(std::uint64_t number) noexcept {
+        return number <= least_done_ + commons::depth || look_for_room(number);
+    }
     [[nodiscard]] bool look_for_room(std::uint64_t number) noexcept;
     void enlist(Wait& wait);
 
     Engine& engine_;
     std::span<Link* const> links_;
+    std::vector<Link*> peers_;  // the others
     int rank_;
     UniqueFd descriptor_;  // of the maker, until all have mapped it
     shm::Mapping mapping_;
@@ -216,6 +221,7 @@ private:
     std::uint64_t least_done_ = 0;  // by all members, as far as known
     std::uint64_t compared_ = 0;    // all fingerprints of the operations up to this one
     std::vector<Wait*> waits_;
+    int waiting_for_room_ = 0;  // also those that may go on, until they do
     std::exception_ptr failure_;
 };
 
