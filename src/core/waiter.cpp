@@ -43,7 +43,8 @@ Waiter::Step Waiter::idle() noexcept {
 void Waiter::timed_yield() noexcept {
     const auto before = Clock::now();
     sched_yield();
-    const nanoseconds took = Clock::now() - before;
+    last_yield_ = Clock::now();
+    const nanoseconds took = last_yield_ - before;
     // The smoothing forgets one long time slice quickly, and a short yield counts at once: short
     // yields mean that there is nobody to give way to.
     yield_time = took < alone_below ? took : (3 * yield_time + took) / 4;

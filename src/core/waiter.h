@@ -26,6 +26,11 @@ public:
     /// Something moved: start over.
     void reset() noexcept;
 
+    /// When it last looked at the clock by itself: after a yield; else the clock's beginning.
+    [[nodiscard]] std::chrono::steady_clock::time_point last_yield() const noexcept {
+        return last_yield_;
+    }
+
 private:
     using Clock = std::chrono::steady_clock;
 
@@ -33,6 +38,7 @@ private:
 
     std::uint32_t looks_ = 0;
     Clock::time_point since_{};
+    Clock::time_point last_yield_{};
 };
 
 /// Tells the processor that this is a spin loop.

@@ -34,7 +34,7 @@ constexpr std::chrono::milliseconds last_breath{300};
 // A launcher notices at once that a rank has ended; its word needs a moment to get here.
 constexpr Timeout obituary{500};
 // For ranks that are about to make the same group.
-constexpr std::chrono::seconds last_mapping{1};
+constexpr std::chrono::seconds last_mapping{10};
 
 int rank_for_launcher() noexcept {
     const char* const text = std::getenv("RANK");
@@ -114,7 +114,7 @@ void WorldState::shut_down() noexcept {
     try {
         const std::optional<Error> reason = reason_to_leave();
         all_come = !reason;
-        if (!reason) await_mapping();
+        if (std::uncaught_exceptions() <= exceptions_at_start_) await_mapping();
         // What is still under way would wait for ranks that wait for this one.
         if (std::uncaught_exceptions() > exceptions_at_start_) {
             const Engine::Turn turn(engine_);
@@ -249,12 +249,9 @@ void WorldState::await_mapping() {
     const auto settled = [&] {
         const Engine::Turn turn(engine_);
         std::erase_if(unsettled_, [](const auto& one) { return one->is_settled(); });
-        const bool all_here =
-            std::ranges::none_of(links_, [](const auto& link) { return link->gone(); });
         engine_.look_around();
-        return !all_here || (unsettled_.empty() && std::ranges::all_of(groups_, [](const auto& of) {
-                                 return of.second->is_settled();
-                             }));
+        return unsettled_.empty() &&
+               std::ranges::all_of(groups_, [](const auto& of) { return of.second->is_settled(); });
     };
     while (!settled() && Engine::Clock::now() < until)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -78,11 +78,17 @@ Stage random_stage(Random& random, int ranks) {
                 .transport = random() % 2 == 0 ? Transport::shm : Transport::tcp,
                 .forced = {},
                 .reproducible = random() % 4 == 0};
-    // A row of each operation or none; of those that cannot run here, some: they must say so.
+    // A row of each operation or none; of those that cannot run here, some: they must say so. Not
+    // of the barrier, by which the script itself keeps the ranks together.
     for (const OpKind kind : all_kinds()) {
         std::vector<const Algorithm*> rows{nullptr};
-        for (const Algorithm& row : algorithms())
-            if (row.kind == kind && (row.traits & needs_hosts) == 0) rows.push_back(&row);
+        for (const Algorithm& row : algorithms()) {
+            const bool script_needs_it = kind == OpKind::barrier &&
+                                         stage.transport == Transport::tcp &&
+                                         (row.traits & needs_memory) != 0;
+            if (row.kind == kind && (row.traits & needs_hosts) == 0 && !script_needs_it)
+                rows.push_back(&row);
+        }
         const Algorithm* row = pick(random, rows);
         if (row != nullptr) stage.forced.push_back(row);
     }

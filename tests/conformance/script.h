@@ -30,7 +30,7 @@ inline constexpr bool sanitized = false;
 
 /// So many ranks the suites go up to: at -O0 under a sanitizer the larger ones alone take minutes,
 /// and 5 is no power of two either.
-inline constexpr int most_ranks = sanitized ? 5 : 9;
+inline constexpr int most_ranks = sanitized ? 4 : 9;
 
 /// A cell, and what goes in and comes out of it.
 struct Scene {

@@ -50,7 +50,7 @@ Commons::Commons(const Owner& owner)
     facts->members = static_cast<std::uint32_t>(links_.size());
     facts->stream = owner.stream;
     facts->token = owner.token;
-    facts->mapped.store(1, std::memory_order_relaxed);
+    member(rank_).mapped.store(1, std::memory_order_relaxed);
     facts->version = commons::layout_version;
     facts->magic = commons::magic;
 }
@@ -66,8 +66,9 @@ std::unique_ptr<Commons> Commons::open(const Owner& owner, const shm::Descriptor
         facts.members != owner.links.size() || facts.stream != owner.stream ||
         facts.token != owner.token)
         return nullptr;
-    facts.mapped.fetch_add(1, std::memory_order_relaxed);
-    return std::unique_ptr<Commons>(new Commons(owner, UniqueFd(), std::move(mapping)));
+    std::unique_ptr<Commons> opened(new Commons(owner, UniqueFd(), std::move(mapping)));
+    opened->member(owner.rank).mapped.store(1, std::memory_order_relaxed);
+    return opened;
 }
 
 Commons::~Commons() {
@@ -116,9 +117,13 @@ void Commons::finish(std::uint64_t number) noexcept {
 }
 
 bool Commons::is_settled() noexcept {
-    if (descriptor_ && header().mapped.load(std::memory_order_relaxed) == links_.size())
-        descriptor_.reset();
-    return !descriptor_;
+    if (!descriptor_) return true;
+    for (int rank = 0; rank < static_cast<int>(links_.size()); ++rank)
+        if (member(rank).mapped.load(std::memory_order_relaxed) == 0 &&
+            !links_[static_cast<std::size_t>(rank)]->gone())
+            return false;
+    descriptor_.reset();
+    return true;
 }
 
 bool Commons::has_passed(int rank, std::uint64_t number) const noexcept {

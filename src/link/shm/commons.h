@@ -36,7 +36,6 @@ struct Header {
     std::uint32_t members = 0;
     std::uint32_t stream = 0;
     shm::Token token{};
-    std::atomic<std::uint32_t> mapped;  ///< by so many members
 };
 
 /// What a member brings into an operation. The head and a small payload share a line, so that a
@@ -55,6 +54,7 @@ struct Member {
     /// Of all operations up to this number it has read what it needed. Stands apart from what peers
     /// look at all the time.
     alignas(shm::apart) std::atomic<std::uint64_t> done;
+    std::atomic<std::uint32_t> mapped;  ///< not 0: it has mapped the commons
     std::array<Cell, depth> cells;
 };
 
@@ -95,7 +95,7 @@ public:
     /// Of the one that was made here: for the others to open.
     [[nodiscard]] shm::DescriptorAddress address() const noexcept;
 
-    /// Whether nobody needs the address any more.
+    /// Whether nobody needs the address any more: all have mapped it, or are gone.
     [[nodiscard]] bool is_settled() noexcept;
 
     // --- What this member brings ---------------------------------------------------------------
@@ -194,9 +194,6 @@ private:
     Commons(const Owner& owner, UniqueFd descriptor, shm::Mapping mapping);
 
     [[nodiscard]] static std::size_t bytes_for(std::size_t members) noexcept;
-    [[nodiscard]] commons::Header& header() const noexcept {
-        return *reinterpret_cast<commons::Header*>(mapping_.data());
-    }
     [[nodiscard]] commons::Member& member(int rank) const noexcept {
         return members_[static_cast<std::size_t>(rank)];
     }
