@@ -105,7 +105,7 @@ private:
 
     [[nodiscard]] Call call_of(const Cell& cell, const AllMade& made) {
         const c10d::ReduceOp reduction =
-            info(cell.operation).reduces ? reduction_of(cell.reduce) : c10d::ReduceOp::SUM;
+            reduction_of(info(cell.operation).reduces ? cell.reduce : "sum");
         switch (cell.operation) {
             case Operation::all_reduce:
                 if (!cell.in_place) throw Refusal("Gloo's all_reduce is in place only");

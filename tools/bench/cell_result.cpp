@@ -9,7 +9,8 @@ Times times_of(std::vector<double> samples) {
     const std::size_t middle = samples.size() / 2;
     const double median =
         samples.size() % 2 == 1 ? samples[middle] : (samples[middle - 1] + samples[middle]) / 2;
-    return {samples.front(), median, samples[(samples.size() - 1) * 9 / 10]};
+    return {samples.front(), median,
+            samples[std::min(samples.size() - 1, samples.size() * 9 / 10)]};
 }
 
 std::optional<double> CellResult::ratio() const {

@@ -85,16 +85,27 @@ WordList mpi_environment(int ranks) {
     return environment;
 }
 
+/// What goes before a command that Open MPI is to run on a host. Hosts need names of their own, by
+/// which it tells apart the memory that ranks of one host share.
+WordList entering(const std::string& host) {
+    return {"ip", "netns",   "exec",
+            host, "unshare", "--uts",
+            "sh", "-c",      R"(hostname "$0" && exec "$@")",
+            host};
+}
+
 /// What Open MPI takes for ssh: enters a host and runs the daemon there.
 std::string write_remote_shell(const Ground& ground) {
     const std::string path = ground.folder() + "/remote-shell";
     std::ofstream script(path);
-    script << "#!/bin/sh\nhost=$1\nshift\ncase $host in\n";
+    script << "#!/bin/sh\naddress=$1\nshift\ncase $address in\n";
     for (int host = 0; host < ground.hosts(); ++host) {
-        script << fmt::format("{}) exec ip netns exec {} sh -c \"$*\" ;;\n",
-                              Ground::host_address(host), ground.host_name(host));
+        script << fmt::format("{}) host={} ;;\n", Ground::host_address(host),
+                              ground.host_name(host));
     }
-    script << "esac\nexit 1\n";
+    script << "*) exit 1 ;;\nesac\n"
+              "exec ip netns exec $host unshare --uts sh -c 'hostname \"$0\" && eval \"$*\"' "
+              "$host \"$@\"\n";
     script.close();
     ::chmod(path.c_str(), S_IRWXU);
     return path;
@@ -103,7 +114,7 @@ std::string write_remote_shell(const Ground& ground) {
 Entry open_mpi(const std::string& name, bool with_ucx, int ranks, const Ground& ground) {
     WordList command;
     if (ground.hosts() > 1) {
-        command = {"ip", "netns", "exec", ground.host_name(0)};
+        command = entering(ground.host_name(0));
     }
     const auto add = [&](std::initializer_list<const char*> words) {
         command.insert(command.end(), words.begin(), words.end());
@@ -113,7 +124,9 @@ Entry open_mpi(const std::string& name, bool with_ucx, int ranks, const Ground& 
     };
     // Cores are given by the contestants themselves, for all in the same way.
     add({"mpirun.openmpi", "--allow-run-as-root", "--bind-to", "none"});
+    // Or else its segments stay where a run is killed.
     set("orte_tmpdir_base", ground.folder());
+    set("btl_vader_backing_directory", ground.folder());
     if (!has_cores(ranks)) {
         add({"--oversubscribe"});
         set("mpi_yield_when_idle", "1");
