@@ -79,6 +79,8 @@ private:
     }
 
     [[nodiscard]] std::int64_t input(int rank, std::size_t i) const {
+        // A scan's averages are over different numbers of ranks: whole only where all are equal.
+        if (cell_.operation == Operation::scan && cell_.reduce == "avg") rank = 0;
         std::uint64_t hash = (i + 31 * static_cast<std::uint64_t>(rank)) % Pattern::period + 1;
         hash = (hash * 0x9E3779B97F4A7C15U) >> 61U;  // 0 to 7
         if (cell_.reduce == "prod") return hash == 0 ? 2 : 1;

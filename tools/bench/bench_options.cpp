@@ -16,8 +16,7 @@ constexpr const char* about =
     "Prints a table: time of a call in microseconds (min, median, 90th percentile), bandwidths, "
     "wrong elements, each peer's median, and the ratio of the best peer's to ours.\n"
     "Exit code 0; 1 if results were wrong or Trireme failed; 2 for an impossible command line.\n"
-    "Example: trireme bench all_reduce -n 2,4 --sizes 8,1K,1M --peers openmpi,mpich,gloo\n"
-    "See also: trireme bench limits --help, trireme bench compare --help";
+    "Example: trireme bench all_reduce -n 2,4 --sizes 8,1K,1M --peers openmpi,mpich,gloo";
 
 constexpr std::size_t most_bytes = std::size_t{1} << 34U;
 

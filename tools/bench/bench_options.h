@@ -35,7 +35,6 @@ struct Options {
     std::vector<std::string> peers;
     int hosts = 1;
     std::string json;
-    std::string html;
 };
 
 /// Throws `UsageError`; nothing where help was asked for, and printed.

@@ -42,8 +42,8 @@ Table::Table(const Options& options)
 
 void Table::begin(Operation operation, int ranks) {
     clear();
-    fmt::print("{}{}, {} ranks; times in µs, bandwidths in GB/s\n", blocks_++ == 0 ? "" : "\n",
-               info(operation).name, ranks);
+    fmt::print("{}{}, {} rank{}; times in µs, bandwidths in GB/s\n", blocks_++ == 0 ? "" : "\n",
+               info(operation).name, ranks, ranks == 1 ? "" : "s");
     fmt::print("{:>8} {:>10} {:>9} {:>5} {:>10} {:>9} {:>9} {:>9} {:>7} {:>7} {:>6}", "size",
                "count", "type", "op", "buffers", "min", "median", "p90", "algbw", "busbw", "wrong");
     for (const std::string& peer : peers_) {
