@@ -72,12 +72,14 @@ void add_what(CLI::App& app, Options& options, Words& words) {
         ->required();
     app.add_option("-n,--ranks", options.ranks, "Numbers of ranks: -n 2,4,8")
         ->delimiter(',')
+        ->allow_extra_args(false)
         ->check(CLI::Range(1, 64))
         ->capture_default_str();
     app.add_option("--sizes", words.sizes,
                    "Bytes, of each rank's data or, where it has parts for all ranks, of all parts: "
                    "--sizes 8,1K,16M")
         ->delimiter(',')
+        ->allow_extra_args(false)
         ->capture_default_str();
     app.add_option("--dtype", words.element, "Element type: --dtype bfloat16")
         ->check([](const std::string& name) -> std::string {
@@ -106,6 +108,7 @@ void add_what(CLI::App& app, Options& options, Words& words) {
     app.add_option("--peers", options.peers,
                    "Libraries to compare with: --peers openmpi,mpich,gloo")
         ->delimiter(',')
+        ->allow_extra_args(false)
         ->check(CLI::IsMember({"openmpi", "mpich", "gloo"}));
     app.add_option(
            "--hosts", options.hosts,
@@ -120,6 +123,7 @@ void add_how(CLI::App& app, Options& options, Words& words) {
                    "Times to take in a turn; auto: as many as fit: --iterations 100")
         ->capture_default_str();
     app.add_option("--warmup", words.warmup, "Calls before them, in each turn: --warmup 10")
+        ->expected(0, 1)
         ->capture_default_str();
     app.add_option("--check", words.check, "0: do not look at results: --check 0")
         ->check(CLI::Range(0, 1))
@@ -145,7 +149,7 @@ void add_how(CLI::App& app, Options& options, Words& words) {
 int parse_count(const char* option, const std::string& text, int automatic) {
     int value = 0;
     const char* last = text.data() + text.size();
-    if (text == "auto") {
+    if (text.empty() || text == "auto") {
         return automatic;
     }
     const auto [end, error] = std::from_chars(text.data(), last, value);
