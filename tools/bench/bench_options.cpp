@@ -16,7 +16,8 @@ constexpr const char* about =
     "Prints a table: time of a call in microseconds (min, median, 90th percentile), bandwidths, "
     "wrong elements, each peer's median, and the ratio of the best peer's to ours.\n"
     "Exit code 0; 1 if results were wrong or Trireme failed; 2 for an impossible command line.\n"
-    "Example: trireme bench all_reduce -n 2,4 --sizes 8,1K,1M --peers openmpi,mpich,gloo";
+    "Example: trireme bench all_reduce -n 2,4 --sizes 8,1K,1M --peers openmpi,mpich,gloo\n"
+    "Further: trireme bench page, trireme bench limits, trireme bench compare; each has --help";
 
 constexpr std::size_t most_bytes = std::size_t{1} << 34U;
 
@@ -144,6 +145,11 @@ void add_how(CLI::App& app, Options& options, Words& words) {
                    "Leave out what is not begun after that time: --minutes 20. Default: no limit")
         ->check(CLI::Range(0., 1e5));
     app.add_option("--json", options.json, "All results go into this file: --json results.json");
+    app.add_option("--html", options.html,
+                   "And, as a page with curves, into this one; measures the machine's limits for "
+                   "it: --html results.html");
+    app.add_flag("--limits", options.limits,
+                 "Measure the machine's limits for --json too, in six seconds: --limits");
 }
 
 int parse_count(const char* option, const std::string& text, int automatic) {
@@ -197,6 +203,7 @@ std::optional<Options> parse_options(int argc, char** argv) {
     options.iterations = parse_count("--iterations", words.iterations, 0);
     options.warmup = parse_count("--warmup", words.warmup, -1);
     options.check = words.check != 0;
+    options.limits = options.limits || !options.html.empty();
     options.user_buffers = words.buffers != "shared";
     options.shared_buffers = words.buffers != "user";
     refuse_what_does_not_fit(options);

@@ -35,6 +35,8 @@ struct Options {
     std::vector<std::string> peers;
     int hosts = 1;
     std::string json;
+    std::string html;
+    bool limits = false;  ///< measured too, for the report
 };
 
 /// Throws `UsageError`; nothing where help was asked for, and printed.

@@ -22,7 +22,7 @@ constexpr int look_every_ms = 100;
 // A contestant is left alone after its first turn with a cell where that took many times its time,
 // and it was many times slower than the best: more turns would change nothing but the length of the
 // run.
-constexpr double hopeless = 5;
+constexpr double hopeless = 3;
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 #include "bench_table.h"
 #include "contest.h"
 #include "ground.h"
+#include "limits.h"
 #include "trireme/version.h"
 
 namespace trireme::bench {
@@ -145,6 +146,9 @@ nlohmann::json run_grid(const Options& options, bool& failed) {
     nlohmann::json report{{"date", fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(now))},
                           {"trireme", TRIREME_VERSION},
                           {"machine", machine()}};
+    if (options.limits) {
+        report["limits"] = measure_limits();
+    }
     report["rows"] = Run(options, failed).all();
     return report;
 }

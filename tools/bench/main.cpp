@@ -8,9 +8,12 @@
 #include <fmt/format.h>
 
 #include "bench_options.h"
+#include "compare.h"
 #include "grid.h"
+#include "limits.h"
 #include "lineup.h"
 #include "ours.h"
+#include "page.h"
 
 namespace trireme::bench {
 namespace {
@@ -33,13 +36,18 @@ int run_bench(int argc, char** argv) {
         return EXIT_SUCCESS;
     }
     require_peers(*options);
-    if (!options->json.empty()) {
-        write_file(options->json, "");  // rather now than after twenty minutes
+    for (const std::string& path : {options->json, options->html}) {
+        if (!path.empty()) {
+            write_file(path, "");  // what cannot be written fails now, not after twenty minutes
+        }
     }
     bool failed = false;
     const nlohmann::json report = run_grid(*options, failed);
     if (!options->json.empty()) {
         write_file(options->json, report.dump(1) + "\n");
+    }
+    if (!options->html.empty()) {
+        write_file(options->html, bench_page(report));
     }
     return failed ? exit_failed : EXIT_SUCCESS;
 }
@@ -49,6 +57,15 @@ int main_of(int argc, char** argv) {
     try {
         if (first == "--contestant") {
             return serve_ours();
+        }
+        if (first == "page") {
+            return page_command(argc - 1, argv + 1);
+        }
+        if (first == "limits") {
+            return limits_command(argc - 1, argv + 1);
+        }
+        if (first == "compare") {
+            return compare_command(argc - 1, argv + 1);
         }
         return run_bench(argc, argv);
     } catch (const UsageError& error) {
