@@ -101,6 +101,18 @@ TEST(Bench, TakesAsManyTimesAsAskedFor) {
     EXPECT_EQ(rows[1]["count"], 8192);  // a rank's part
 }
 
+TEST(Bench, MakesItsPageWithTheLimits) {
+    const TempDir folder;
+    Launcher bench(bench_call(
+        folder, {"all_reduce", "-n", "2", "--sizes", "8,1K", "--html", folder / "bench.html"}));
+    ASSERT_EQ(bench.wait(bench_patience), 0) << bench.err();
+    const auto report = nlohmann::json::parse(std::ifstream(folder / "bench.json"));
+    EXPECT_TRUE(report["limits"].contains("cores")) << report["limits"];
+    std::ifstream file(folder / "bench.html");
+    const std::string page((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_THAT(page, AllOf(HasSubstr("<html"), HasSubstr("all_reduce")));
+}
+
 TEST(Bench, RefusesWhatItCannotDo) {
     const auto refusal = [](std::vector<std::string> words) {
         words.insert(words.begin(), "bench");

@@ -103,6 +103,7 @@ bool Contest::introduce(Channel& newcomer) {
     for (const auto& job : jobs_) {
         if (job->entry().name == hello->value("contestant", "")) {
             job->admit(std::move(newcomer), *hello);
+            break;
         }
     }
     return false;
