@@ -74,6 +74,8 @@ TEST(BenchLimits, GiveTheTimeOfAnOperation) {
     EXPECT_NEAR(limit_of("broadcast", 2, 128 * mebi), 0.06 + 128 * mebi / 18.8e3, 1e-6);
     EXPECT_NEAR(limit_of("reduce_scatter", 3, mebi / 16), 0.06 + 1.45 + mebi / 8 / 114e3, 1e-6);
     EXPECT_NEAR(limit_of("barrier", 8, 0), 0.06 + 3 * 1.45, 1e-6);
+    EXPECT_NEAR(limit_of("sendrecv_latency", 8, 128 * mebi), 0.06 + 128 * mebi / 18.8e3, 1e-6);
+    EXPECT_NEAR(limit_of("sendrecv_bandwidth", 8, mebi / 16), mebi / 16 / 114e3, 1e-6);
     // Two fifths of the way from 128 KiB to 4 MiB, so from 114 GB/s to 60.
     EXPECT_NEAR(limit_of("all_reduce", 2, mebi / 2), 0.06 + mebi / 92.4e3, 1e-6);
 }

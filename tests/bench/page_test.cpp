@@ -113,10 +113,14 @@ TEST(BenchPage, ShoutsAboutWrongResults) {
     json report = sample_report();
     report["rows"][0]["wrong"] = 17;
     report["rows"][1].erase("wrong");
+    report["rows"][2]["peers_wrong"] = {{"mpich", 3}};
+    report["rows"][2]["left_out"] = {{"gloo", "it hung"}};
     const std::string page = bench_page(report);
     EXPECT_EQ(misplaced_tag(page), "");
-    EXPECT_TRUE(has(page, "<b>WRONG RESULTS</b> in 1 of the measurements"));
-    EXPECT_TRUE(has(page, "all_reduce, 2 ranks, 8 B: 17 wrong values"));
+    EXPECT_TRUE(has(page, "<b>WRONG RESULTS</b> in 2 of the measurements"));
+    EXPECT_TRUE(has(page, "all_reduce, 2 ranks, 1 KiB: 3 wrong values by mpich"));
+    EXPECT_TRUE(has(page, "&#10;gloo: it hung"));
+    EXPECT_TRUE(has(page, "all_reduce, 2 ranks, 8 B: 17 wrong values by Trireme"));
     EXPECT_TRUE(has(page, ">WRONG</td>"));
     EXPECT_TRUE(has(page, "<path class=\"wrong\""));
     EXPECT_TRUE(has(page, "208 ns  WRONG"));
@@ -143,6 +147,8 @@ TEST(BenchPage, EscapesHostileTexts) {
     row["peers"][hostile] = 4;
     row["dtype"] = hostile;
     row["wrong"] = 3;
+    row["peers_wrong"] = {{hostile, 3}};
+    row["left_out"] = {{hostile, hostile}};
     report["rows"] = {row, row};
     report["rows"][1]["dtype"] = "float32";
     report["date"] = hostile;
@@ -174,14 +180,15 @@ TEST(BenchPage, LeavesOutWhatIsNoRow) {
     // These are rows, though of no use.
     rows = json::array();
     for (const json& value : {json(-1), json(1e300), json("1"), json::array(), json(5e-324)}) {
-        for (const char* name : {"ours_us", "min_us", "peers", "wrong", "hosts", "in_place"}) {
+        for (const char* name : {"ours_us", "min_us", "peers", "wrong", "hosts", "in_place",
+                                 "peers_wrong", "left_out"}) {
             add_with(name, value);
         }
         add_with("peers", {{"gloo", value}});
     }
     EXPECT_EQ(misplaced_tag(bench_page(rows)), "");
     EXPECT_TRUE(
-        has(bench_page({{"rows", rows}, {"limits", rows}, {"machine", rows}}), "35 measurements"));
+        has(bench_page({{"rows", rows}, {"limits", rows}, {"machine", rows}}), "45 measurements"));
     json limits = test::sample_limits();
     limits["cores"] = -1;
     limits["copy_by_size"] = {1, {{"bytes", "x"}}, {{"bytes", 8}, {"GBps", 1e-300}}};

@@ -18,6 +18,10 @@ double best_of_limit(const nlohmann::json& limits, const char* name) {
     return found != limits.end() && found->is_object() ? positive_number(*found, "best") : 0;
 }
 
+bool is_message(const ResultRow& row) {
+    return row.op.starts_with("send") || row.op.starts_with("p2p");
+}
+
 // Half of the bytes that an operation reads and writes on all ranks together. Sizes count as the
 // benchmark's do: the whole output of a gathering operation, the whole input of a scattering one.
 std::optional<double> bytes_to_move(const ResultRow& row, double bytes) {
@@ -34,7 +38,7 @@ std::optional<double> bytes_to_move(const ResultRow& row, double bytes) {
     if (row.op == "gather" || row.op == "scatter") {
         return (ranks - 1) / ranks * bytes;
     }
-    if (row.op.starts_with("send") || row.op.starts_with("p2p")) {
+    if (is_message(row)) {
         return bytes;
     }
     if (row.op == "barrier") {
@@ -89,9 +93,13 @@ std::optional<double> LimitTime::of(const ResultRow& row, double bytes) const {
     if (points_.empty() || !moved || row.hosts > 1 || row.ranks < 2) {
         return std::nullopt;
     }
-    const double cores = std::min(cores_, static_cast<double>(row.ranks));
-    const double floor = flight_ + (std::ceil(row.ranks / cores_) - 1) * change_;
-    const double time = floor + *moved / rate_at(std::max(1.0, *moved / cores));
+    // Of a message, whatever the number of ranks, two have a part.
+    const double ranks = is_message(row) ? 2 : row.ranks;
+    const double cores = std::min(cores_, ranks);
+    // Where many messages are on their way at a time, nobody waits for one's flight.
+    const bool waits = row.op.find("bandwidth") == std::string::npos;
+    const double floor = flight_ + (std::ceil(ranks / cores_) - 1) * change_;
+    const double time = (waits ? floor : 0) + *moved / rate_at(std::max(1.0, *moved / cores));
     return time > 0 ? std::optional(time) : std::nullopt;
 }
 

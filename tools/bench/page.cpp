@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <map>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -47,10 +48,14 @@ std::string alarm_part(const std::vector<OperationRows>& operations) {
     std::size_t count = 0;
     for (const OperationRows& operation : operations) {
         for (const ResultRow& row : operation.rows) {
-            if (row.wrong.value_or(0) > 0) {
-                ++count;
-                list += fmt::format("<li>{}, {}: {} wrong values</li>\n",
-                                    html_escaped(operation.title()), case_text(row), *row.wrong);
+            std::map<std::string, std::uint64_t> wrong = row.peers_wrong;
+            wrong["Trireme"] = row.wrong.value_or(0);
+            std::erase_if(wrong, [](const auto& who) { return who.second == 0; });
+            count += wrong.empty() ? 0 : 1;
+            for (const auto& [name, values] : wrong) {
+                list += fmt::format("<li>{}, {}: {} wrong values by {}</li>\n",
+                                    html_escaped(operation.title()), case_text(row), values,
+                                    html_escaped(name));
             }
         }
     }

@@ -41,6 +41,7 @@ std::string cell_tip(const OperationRows& operation, const ResultRow& row, Rival
     if (const auto goal = goal_of(row, rival)) {
         add("goal", ratio_text(goal_ratio(goals()[*goal], row)) + "   ");
     }
+    for (const auto& [name, why] : row.left_out) tip += fmt::format("\n{}: {}", name, why);
     if (row.wrong.value_or(0) > 0) tip += fmt::format("\nWRONG: {} values", *row.wrong);
     return tip;
 }

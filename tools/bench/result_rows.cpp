@@ -92,6 +92,20 @@ std::optional<ResultRow> read_row(const json& row) {
             }
         }
     }
+    if (const json* wrong = json_field(row, "peers_wrong");
+        wrong != nullptr && wrong->is_object()) {
+        for (const auto& [name, value] : wrong->items()) {
+            if (const auto count = count_field(*wrong, name.c_str(), UINT64_MAX)) {
+                result.peers_wrong.emplace(name, *count);
+            }
+        }
+    }
+    if (const json* reasons = json_field(row, "left_out");
+        reasons != nullptr && reasons->is_object()) {
+        for (const auto& [name, value] : reasons->items()) {
+            result.left_out.emplace(name, text_field(*reasons, name.c_str()));
+        }
+    }
     return result;
 }
 

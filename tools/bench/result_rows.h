@@ -22,6 +22,9 @@ struct ResultRow {
     std::optional<double> ours_p90;
     std::map<std::string, double> peers;  ///< those that were measured
     std::optional<std::uint64_t> wrong;   ///< without value: the results were not checked
+    std::map<std::string, std::uint64_t>
+        peers_wrong;                              ///< whose results were wrong, how many values
+    std::map<std::string, std::string> left_out;  ///< who has no time, and why
     int hosts = 1;
 
     /// The time of the fastest peer over ours.
