@@ -16,7 +16,7 @@ export TRIREME_TORCH
 configure := cmake -D "TRIREME_TORCH=$(abspath $(TRIREME_TORCH))" --preset
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-large test-asan test-tsan fuzz lint format install clean
+.PHONY: help setup build demo test test-large test-asan test-tsan fuzz lint format install clean bench
 
 help: ## print this list
 	@echo "Trireme: distributed training for C++"
@@ -48,6 +48,12 @@ test-large: build ## every conformance cell, counts beyond 2^31 (10 GB), 4,000 c
 	    test ! -x build/release/tests/$$test || TRIREME_TEST_LARGE=1 build/release/tests/$$test; \
 	done
 	@TRIREME_TEST_EVENTS=200 build/release/tests/group_chaos_test
+
+bench: ## measure the whole grid beside Open MPI, MPICH and Gloo, in 20 minutes; bench/results
+	@scripts/setup --bench $(SETUP_FLAGS)
+	@$(configure) release
+	@cmake --build --preset release --parallel $(JOBS) --target trireme-program bench
+	@scripts/bench $(bin)
 
 test-asan: setup ## the tests at -O0 under the address and undefined-behaviour sanitizers
 	@$(configure) asan
