@@ -63,6 +63,20 @@ bool needs_cell_of(const Call& call, int rank) noexcept {
     return needs_all_cells(call) || rank == call.peer();
 }
 
+void count_cells_traffic(const Call& call) noexcept {
+    const OpKind kind = call.op().kind;
+    if (kind == OpKind::barrier) return;
+    const bool parted = kind == OpKind::all_to_all || kind == OpKind::reduce_scatter;
+    const std::size_t bytes = (parted ? call.in_block(0) : call.in()).bytes();
+    for (int rank = 0; rank < call.size(); ++rank) {
+        if (rank == call.rank()) continue;
+        const bool rooted = kind == OpKind::broadcast;
+        Traffic& traffic = call.link(rank).traffic();
+        if (!rooted || call.rank() == call.peer()) traffic.count_sent(bytes);
+        if (!rooted || rank == call.peer()) traffic.count_received(bytes);
+    }
+}
+
 void take_from_cells(const Call& call, const Commons& commons, std::uint64_t number) {
     const auto own = static_cast<std::size_t>(call.rank());
     switch (call.op().kind) {
@@ -102,6 +116,7 @@ Task cells(Call& call) {
         refuse_strangers(call, commons, head);
         bring_to_cell(call.op(), call.rank(), commons, head.number);
         commons.publish(head.number, head.fingerprint);
+        count_cells_traffic(call);
     }
     for (int rank = 0; rank < call.size(); ++rank) {
         if (!needs_cell_of(call, rank)) continue;

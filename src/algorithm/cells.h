@@ -24,6 +24,9 @@ void bring_to_cell(const Op& op, int own_rank, Commons& commons, std::uint64_t n
 /// Whether this rank must wait for what `rank` brings.
 [[nodiscard]] bool needs_cell_of(const Call& call, int rank) noexcept;
 
+/// Counts what passes between this rank and the others.
+void count_cells_traffic(const Call& call) noexcept;
+
 /// Makes this rank's result, once all have come that it needs.
 void take_from_cells(const Call& call, const Commons& commons, std::uint64_t number);
 

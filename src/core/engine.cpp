@@ -201,7 +201,7 @@ bool Engine::drive(Ended ended, Clock::time_point until, Execution* awaited) {
         ++drivers_;
         disarm();
     }
-    Waiter waiter;
+    Waiter waiter(crowded_);
     std::uint32_t idles = 0;
     while (!ended()) {
         bool moved = false;

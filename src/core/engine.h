@@ -113,6 +113,10 @@ public:
     /// Under the mutex: lets `watcher` look every 200 ms while something is under way; null: none.
     void set_watcher(Watcher* watcher) noexcept { watcher_ = watcher; }
 
+    /// Before anybody waits: whether this host has more ranks than processors: see `Waiter`.
+    void set_crowded(bool crowded) noexcept { crowded_ = crowded; }
+    [[nodiscard]] bool is_crowded() const noexcept { return crowded_; }
+
     /// Under the mutex: whether nothing at all is under way. Then whoever drives it is awake, and
     /// peers need not ring.
     [[nodiscard]] bool rests() noexcept {
@@ -186,6 +190,7 @@ private:
     std::unique_ptr<std::byte[]> scratch_;
     int epoll_ = -1;
     int doorbell_ = -1;
+    bool crowded_ = false;
     std::uint32_t rounds_ = 0;
     int descriptors_that_work_ = 0;  // descriptors of pollables that are not looked at every round
     int drivers_ = 0;                // threads inside `wait`

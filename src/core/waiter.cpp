@@ -19,8 +19,6 @@ thread_local nanoseconds yield_time{0};
 
 }  // namespace
 
-Waiter::Waiter() noexcept = default;
-
 void Waiter::reset() noexcept {
     looks_ = 0;
     since_ = {};
@@ -28,12 +26,11 @@ void Waiter::reset() noexcept {
 
 Waiter::Step Waiter::idle() noexcept {
     ++looks_;
-    const bool shared = yield_time >= alone_below && yield_time < stranger_above;
+    const bool shared = crowded_ || (yield_time >= alone_below && yield_time < stranger_above);
     if (shared || looks_ % looks_per_yield == 0) {
         timed_yield();
-        const auto now = Clock::now();
-        if (since_ == Clock::time_point{}) since_ = now;
-        if (now - since_ > sleep_after) return Step::sleep;
+        if (since_ == Clock::time_point{}) since_ = last_yield_;
+        if (last_yield_ - since_ > sleep_after) return Step::sleep;
         return Step::look;
     }
     if (looks_ > bare_looks) cpu_pause();

@@ -18,7 +18,9 @@ public:
         sleep,  ///< patience is over: sleep until woken
     };
 
-    Waiter() noexcept;
+    /// `crowded`: more ranks than processors wait here, so that a core always has other work. Their
+    /// turns make a yield long, which else would look like a stranger's.
+    explicit Waiter(bool crowded = false) noexcept : crowded_(crowded) {}
 
     /// Idles once.
     Step idle() noexcept;
@@ -36,6 +38,7 @@ private:
 
     void timed_yield() noexcept;
 
+    bool crowded_;
     std::uint32_t looks_ = 0;
     Clock::time_point since_{};
     Clock::time_point last_yield_{};

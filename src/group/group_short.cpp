@@ -1,4 +1,5 @@
 #include <chrono>
+#include <functional>
 
 #include "algorithm/cells.h"
 #include "algorithm/prepare.h"
@@ -25,13 +26,15 @@ constexpr int looks_per_clock = 8;
 // Looks at the clock now and then.
 class ShortWait {
 public:
+    explicit ShortWait(bool crowded) noexcept : waiter_(crowded) {}
     void restart(Engine::Clock::time_point now) noexcept { begun_ = now_ = now; }
     /// False once it has taken too long.
     [[nodiscard]] bool idle() noexcept {
         static_cast<void>(waiter_.idle());
         if (waiter_.last_yield() > now_)
             now_ = waiter_.last_yield();
-        else if (++looks_ % (looks_ < bare_looks ? bare_looks : looks_per_clock) == 0)
+        else if (const int look = ++looks_;
+                 look % (look <= bare_looks ? bare_looks : looks_per_clock) == 0)
             now_ = Engine::Clock::now();
         else
             return true;
@@ -69,14 +72,24 @@ bool is_alike(const Buffer& a, const Buffer& b) noexcept {
     return a.count == b.count && a.dtype == b.dtype && a.device == b.device;
 }
 
+bool is_there(const Buffer& buffer) noexcept { return buffer.data != nullptr || buffer.count == 0; }
+
+bool are_apart(const Buffer& a, const Buffer& b) noexcept {
+    const std::less_equal<> before;
+    return before(a.data + a.bytes(), b.data) || before(b.data + b.bytes(), a.data);
+}
+
 // Whether a call differs from one that was found valid in its memory alone, and in nothing that
-// could be wrong with that: one buffer for both sides.
+// could be wrong with that.
 bool is_like(const Op& op, const ShortCall& known) noexcept {
     const Buffer in = only(op.in);
     const Buffer out = only(op.out);
-    return known.known && is_alike(in, known.in) && is_alike(out, known.out) &&
-           op.reduce == known.reduce && op.peer == known.peer && in.data == out.data &&
-           (in.data != nullptr || in.count == 0);
+    if (!known.known || op.kind != known.kind || op.peer != known.peer ||
+        !(op.reduce == known.reduce) || !is_alike(in, known.in) || !is_alike(out, known.out) ||
+        !is_there(in) || !is_there(out))
+        return false;
+    const bool same = in.data == out.data && info(op.kind).shape == Shape::same;
+    return same || are_apart(in, out);
 }
 
 }  // namespace
@@ -87,7 +100,8 @@ void GroupState::learn(const Op& op, ShortCall& known) const {
     const OpRecord record = OpRecord::make(op, 0);
     const Algorithm& row = select(op, record);
     const bool is_short = (row.traits & needs_commons) != 0 && !needs_preparation(op);
-    known = {.in = only(op.in),
+    known = {.kind = op.kind,
+             .in = only(op.in),
              .out = only(op.out),
              .reduce = op.reduce,
              .peer = op.peer,
@@ -105,11 +119,13 @@ bool GroupState::run_short(const Op& op, Opening& opening) {
     if (!is_plain(op) || info(op.kind).point_to_point) return false;
     const Engine::Turn turn(engine());
     if (failure_ || !under_way_.empty() || !engine().rests()) return false;
-    ShortCall& known = short_calls_[static_cast<std::size_t>(op.kind)];
+    const std::size_t place =
+        static_cast<std::size_t>(op.kind) * 4 + static_cast<unsigned>(op.peer);
+    ShortCall& known = short_calls_[place % short_calls_.size()];
     if (!is_like(op, known)) learn(op, known);
     const std::uint64_t number = collectives_ + 1;
     if (known.algorithm == nullptr) return false;
-    ShortWait wait;
+    ShortWait wait(engine().is_crowded());
     // A root may be that far ahead of the others.
     while (!commons_->has_room(number))
         if (!wait.idle()) return false;
@@ -136,6 +152,7 @@ bool GroupState::run_short(const Op& op, Opening& opening) {
     if constexpr (is_watched) write_down();
 
     const Call call(op, place_, {});
+    algorithm::count_cells_traffic(call);
     wait.restart(opening.begun);
     for (int peer = 0; peer < size(); ++peer) {
         if (!algorithm::needs_cell_of(call, peer)) continue;

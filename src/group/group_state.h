@@ -49,8 +49,9 @@ struct GroupPlan {
     std::unique_ptr<BackendRunner> backend;  ///< instead of links and algorithms; may be null
 };
 
-/// What is known of the last plain call of a kind, which is mostly the next one as well.
+/// What is known of a plain call; mostly one like it comes again.
 struct ShortCall {
+    OpKind kind = OpKind::barrier;
     Buffer in{};
     Buffer out{};
     ReduceOp reduce = sum;
@@ -216,7 +217,7 @@ private:
     Place place_;
     std::unique_ptr<Commons> commons_;
     bool several_hosts_ = false;
-    std::array<ShortCall, op_kinds> short_calls_{};  // the last one of each kind
+    std::array<ShortCall, 64> short_calls_{};  // the last ones, by kind and root
     std::uint16_t shown_name_ = 0;
     std::uint64_t collectives_ = 0;
     std::array<OpRecord, remembered> last_;                           // by number

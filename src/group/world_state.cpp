@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -77,6 +78,9 @@ WorldState::WorldState(Rendezvous meeting, const WorldOptions& options)
                 std::make_unique<Link>(engine_, *this, peer, std::move(connection.wire),
                                        std::move(connection.memory), &recorder_.traffic(peer)));
         }
+        const auto here = std::ranges::count_if(
+            links_, [](const auto& link) { return link->transport() != "tcp"; });
+        engine_.set_crowded(here > std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
         if (inbox_) engine_.set_sleep_flag(&inbox_->sleeping());
         engine_.set_watcher(this);
     }
