@@ -48,6 +48,10 @@ public:
 
     Call(const Op& op, const Place& place, const MessageHead& head);
 
+    /// As above, with the reduction looked up before.
+    Call(const Op& op, const Place& place, const Combine& combine) noexcept
+        : op_(&op), place_(&place), rank_(place.rank), size_(place.size), combine_(combine) {}
+
     /// A part of `whole`: `op` on some of its ranks (all where `ranks` is empty), among which this
     /// one must be. `number`, from 1 on, tells apart the parts of one operation; 0 stands for the
     /// whole. Only the whole has parts of some ranks. What is passed must outlast the part.

@@ -79,12 +79,13 @@ bool are_apart(const Buffer& a, const Buffer& b) noexcept {
     return before(a.data + a.bytes(), b.data) || before(b.data + b.bytes(), a.data);
 }
 
-// Whether a call differs from one that was found valid in its memory alone, and in nothing that
-// could be wrong with that.
+// Whether a call of the same place differs from one that was found valid in its memory alone, and
+// in nothing that could be wrong with that.
 bool is_like(const Op& op, const ShortCall& known) noexcept {
     const Buffer in = only(op.in);
     const Buffer out = only(op.out);
     if (!known.known || op.kind != known.kind || op.peer != known.peer ||
+        op.site.line() != known.line || op.site.file_name() != known.file ||
         !(op.reduce == known.reduce) || !is_alike(in, known.in) || !is_alike(out, known.out) ||
         !is_there(in) || !is_there(out))
         return false;
@@ -94,19 +95,25 @@ bool is_like(const Op& op, const ShortCall& known) noexcept {
 
 }  // namespace
 
-void GroupState::learn(const Op& op, ShortCall& known) const {
+void GroupState::learn(const Op& op, ShortCall& known) {
     known.known = false;
     validate(op, *this);
-    const OpRecord record = OpRecord::make(op, 0);
+    OpRecord record = OpRecord::make(op, 0);
     const Algorithm& row = select(op, record);
+    record.algorithm = row.name.data();
     const bool is_short = (row.traits & needs_commons) != 0 && !needs_preparation(op);
     known = {.kind = op.kind,
              .in = only(op.in),
              .out = only(op.out),
              .reduce = op.reduce,
              .peer = op.peer,
+             .file = op.site.file_name(),
+             .line = op.site.line(),
              .fingerprint = record.fingerprint(),
              .algorithm = is_short ? &row : nullptr,
+             .record = record,
+             .entry = world_->recorder().entry_of(record, stream(), shown_name(), true),
+             .combine = *Call(op, place_, MessageHead{}).combine(),
              .known = true};
 }
 
@@ -120,7 +127,7 @@ bool GroupState::run_short(const Op& op, Opening& opening) {
     const Engine::Turn turn(engine());
     if (failure_ || !under_way_.empty() || !engine().rests()) return false;
     const std::size_t place =
-        static_cast<std::size_t>(op.kind) * 4 + static_cast<unsigned>(op.peer);
+        static_cast<std::size_t>(op.kind) * 4 + static_cast<unsigned>(op.peer) + op.site.line();
     ShortCall& known = short_calls_[place % short_calls_.size()];
     if (!is_like(op, known)) learn(op, known);
     const std::uint64_t number = collectives_ + 1;
@@ -136,32 +143,31 @@ bool GroupState::run_short(const Op& op, Opening& opening) {
 
     collectives_ = number;
     const auto write_down = [&] {
-        OpRecord& record = opening.record;
-        record = OpRecord::make(op, number);
-        record.algorithm = known.algorithm->name.data();
-        last_[number % remembered] = record;
-        opening.algorithm = known.algorithm;
+        OpRecord& record = last_[number % remembered];
+        record = known.record;
+        record.sequence = number;
         opening.begun = Engine::Clock::now();
-        opening.shown =
-            world_->recorder().begin(record, stream(), shown_name(), true, opening.begun);
+        opening.shown = world_->recorder().begin(known.entry, number, opening.begun);
     };
     const auto go_on_long = [&] {
         if constexpr (!is_watched) write_down();
+        opening.record = last_[number % remembered];
+        opening.algorithm = known.algorithm;
         return false;
     };
     if constexpr (is_watched) write_down();
 
-    const Call call(op, place_, {});
+    const Call call(op, place_, known.combine);
     algorithm::count_cells_traffic(call);
     wait.restart(opening.begun);
     for (int peer = 0; peer < size(); ++peer) {
         if (!algorithm::needs_cell_of(call, peer)) continue;
         while (!commons_->has_come(peer, number))
             if (!wait.idle()) return go_on_long();
-        if (is_watched && commons_->fingerprint(peer, number) != fingerprint) return false;
+        if (is_watched && commons_->fingerprint(peer, number) != fingerprint) return go_on_long();
     }
     if (is_watched && commons_->has_uncompared(number) && commons_->find_stranger(number))
-        return false;
+        return go_on_long();
     if (algorithm::needs_all_cells(call)) commons_->compared(number);
     algorithm::take_from_cells(call, *commons_, number);
     commons_->finish(number);

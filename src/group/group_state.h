@@ -19,6 +19,7 @@
 #include "link/link.h"
 #include "link/shm/commons.h"
 #include "observe/board_layout.h"
+#include "reduce/combine.h"
 #include "trireme/backend.h"
 #include "trireme/error.h"
 #include "trireme/op.h"
@@ -56,8 +57,13 @@ struct ShortCall {
     Buffer out{};
     ReduceOp reduce = sum;
     int peer = -1;
+    const char* file = nullptr;
+    unsigned line = 0;
     std::uint64_t fingerprint = 0;
     const Algorithm* algorithm = nullptr;  ///< null: it goes the long way
+    OpRecord record;                       ///< without its number
+    board::Entry entry;                    ///< what the board shows of it
+    Combine combine;
     bool known = false;
 };
 
@@ -201,7 +207,7 @@ private:
     [[nodiscard]] std::vector<int> awaited_ranks(const Operation& operation) const;
     [[nodiscard]] std::vector<int> missing_ranks(const Operation& operation) const;
     void refuse_failed(const OpRecord& record) const;
-    void learn(const Op& op, ShortCall& known) const;
+    void learn(const Op& op, ShortCall& known);
     void compare_cells();
     [[nodiscard]] std::uint32_t next_message(int peer, int tag) const;
     [[nodiscard]] int find_source(int tag);
@@ -217,7 +223,7 @@ private:
     Place place_;
     std::unique_ptr<Commons> commons_;
     bool several_hosts_ = false;
-    std::array<ShortCall, 64> short_calls_{};  // the last ones, by kind and root
+    std::array<ShortCall, 16> short_calls_{};  // the last ones, by kind, root and place
     std::uint16_t shown_name_ = 0;
     std::uint64_t collectives_ = 0;
     std::array<OpRecord, remembered> last_;                           // by number

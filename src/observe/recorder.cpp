@@ -85,15 +85,9 @@ std::uint16_t Recorder::number_of_literal(const char* text) {
     return known.number;
 }
 
-std::uint64_t Recorder::begin(const OpRecord& record, std::uint32_t stream, std::uint16_t group,
-                              bool blocking, Clock::time_point now) {
-    const std::uint64_t number = board().begun.load(std::memory_order_relaxed) + 1;
-    board::Slot& slot = board().ring[number % board::slots];
-    slot.awaited.store(0, std::memory_order_release);
-    slot.entry.write({
-        .number = number,
-        .begun = nanoseconds(now),
-        .sequence = record.sequence,
+board::Entry Recorder::entry_of(const OpRecord& record, std::uint32_t stream, std::uint16_t group,
+                                bool blocking) {
+    return {
         .count = record.count,
         .stream = stream,
         .line = record.line,
@@ -109,15 +103,26 @@ std::uint64_t Recorder::begin(const OpRecord& record, std::uint32_t stream, std:
         .joined = static_cast<std::uint8_t>(record.joined != 0),
         .blocking = static_cast<std::uint8_t>(blocking),
         .user = record.user,
-    });
-    board().begun.store(number, std::memory_order_release);
-    if (!info(record.kind).point_to_point) {
-        auto& progress = board().progress;
-        progress[stream % progress.size()].store(
-            std::uint64_t{stream} << 32 | (record.sequence & 0xffffffff),
-            std::memory_order_release);
+    };
+}
+
+std::uint64_t Recorder::begin(const board::Entry& entry, std::uint64_t sequence,
+                              Clock::time_point now) noexcept {
+    board::Board& own = board();
+    const std::uint64_t number = own.begun.load(std::memory_order_relaxed) + 1;
+    board::Slot& slot = own.ring[number % board::slots];
+    slot.awaited.store(0, std::memory_order_release);
+    board::Entry written = entry;
+    written.number = number;
+    written.begun = nanoseconds(now);
+    written.sequence = sequence;
+    slot.entry.write(written);
+    own.begun.store(number, std::memory_order_release);
+    if (!info(static_cast<OpKind>(entry.kind)).point_to_point) {
+        own.progress[entry.stream % own.progress.size()].store(
+            std::uint64_t{entry.stream} << 32 | (sequence & 0xffffffff), std::memory_order_release);
     }
-    if (blocking) note_thread();
+    if (entry.blocking != 0) note_thread();
     return number;
 }
 

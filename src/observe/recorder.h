@@ -52,7 +52,14 @@ public:
 
     /// An operation begins; returns its number.
     std::uint64_t begin(const OpRecord& record, std::uint32_t stream, std::uint16_t group,
-                        bool blocking, Clock::time_point now);
+                        bool blocking, Clock::time_point now) {
+        return begin(entry_of(record, stream, group, blocking), record.sequence, now);
+    }
+    /// As above in two steps: what is the same for all calls like this one, and the rest.
+    [[nodiscard]] board::Entry entry_of(const OpRecord& record, std::uint32_t stream,
+                                        std::uint16_t group, bool blocking);
+    std::uint64_t begin(const board::Entry& entry, std::uint64_t sequence,
+                        Clock::time_point now) noexcept;
     /// It has ended; `record` as before, with its algorithm.
     void end(std::uint64_t number, bool well, Clock::time_point now) noexcept;
 
