@@ -166,6 +166,24 @@ TEST(Cells, DifferentRootsAreFoundLaterOn) {
             shared);
 }
 
+// Each of two ranks believes that it is the root and waits for the other: no message tells, but
+// what they show in their cells.
+TEST(Cells, RootsThatAllWaitSeeEachOther) {
+    run_ranks(
+        2,
+        [](World& world) {
+            std::vector<double> data(4);
+            try {
+                world.group().reduce(data, Root{world.rank()});
+                ADD_FAILURE() << "a reduce to two roots";
+            } catch (const Error& error) {
+                EXPECT_EQ(error.code(), ErrorCode::mismatch);
+                EXPECT_THAT(error.what(), HasSubstr("these differ in the root"));
+            }
+        },
+        shared);
+}
+
 // One rank goes through cells, the others send messages: each sees the other's call.
 TEST(Cells, LittleAndMuchDoNotFit) {
     for (const bool away : {false, true})

@@ -256,20 +256,7 @@ TEST(Timeout, NamesTheRankThatNeverCame) {
     }
 }
 
-// Each of two ranks believes that it is the root and waits for the other: no message tells, but
-// what they show in their cells.
-TEST(Mismatch, OfRootsThatAllWait) {
-    run_ranks(2, [&](World& world) {
-        std::vector<double> data(4);
-        const auto error = error_of([&] { world.group().reduce(data, Root{world.rank()}); });
-        ASSERT_TRUE(error);
-        EXPECT_EQ(error->code(), ErrorCode::mismatch);
-        EXPECT_THAT(error->what(), HasSubstr("reduce #1 float64[4] sum root "));
-        EXPECT_THAT(error->what(), HasSubstr("these differ in the root"));
-    });
-}
-
-// Over TCP nothing tells but the deadline.
+// Each of two ranks believes that it is the root and waits for the other. Over TCP nothing tells.
 TEST(Timeout, EndsARankWhoseCallFitsButNeverComes) {
     run_ranks(
         2,
