@@ -35,7 +35,7 @@ constexpr std::chrono::milliseconds last_breath{300};
 // A launcher notices at once that a rank has ended; its word needs a moment to get here.
 constexpr Timeout obituary{500};
 // For ranks that are about to make the same group.
-constexpr std::chrono::seconds last_mapping{10};
+constexpr std::chrono::seconds last_mapping{3};
 
 int rank_for_launcher() noexcept {
     const char* const text = std::getenv("RANK");

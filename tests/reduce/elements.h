@@ -143,24 +143,24 @@ void check_kernel(ReduceKernel kernel, const Operands<T>& operands) {
 /// An odd number of them.
 template <class T>
 std::vector<T> special_values() {
-    using Limits = std::numeric_limits<T>;
+    using NumberLimits = std::numeric_limits<T>;
     if constexpr (std::is_floating_point_v<T>) {
         using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-        const auto quiet = std::bit_cast<Bits>(Limits::quiet_NaN());
-        const auto infinite = std::bit_cast<Bits>(Limits::infinity());
+        const auto quiet = std::bit_cast<Bits>(NumberLimits::quiet_NaN());
+        const auto infinite = std::bit_cast<Bits>(NumberLimits::infinity());
         const Bits sign = Bits{1} << (sizeof(T) * 8 - 1);
         return {T{0},
                 -T{0},
                 T{1},
                 -T{1},
-                Limits::min(),
-                Limits::denorm_min(),
-                -Limits::denorm_min(),
-                Limits::max(),
-                Limits::lowest(),
-                Limits::infinity(),
-                -Limits::infinity(),
-                Limits::quiet_NaN(),
+                NumberLimits::min(),
+                NumberLimits::denorm_min(),
+                -NumberLimits::denorm_min(),
+                NumberLimits::max(),
+                NumberLimits::lowest(),
+                NumberLimits::infinity(),
+                -NumberLimits::infinity(),
+                NumberLimits::quiet_NaN(),
                 std::bit_cast<T>(quiet | sign),
                 std::bit_cast<T>(infinite | sign | Bits{0x123}),  // signals
                 std::bit_cast<T>(quiet | sign | Bits{0x321})};
@@ -171,11 +171,11 @@ std::vector<T> special_values() {
                 T{2},
                 static_cast<T>(-2),
                 T{16},
-                Limits::min(),
-                static_cast<T>(Limits::min() + 1),
-                Limits::max(),
-                static_cast<T>(Limits::max() - 1),
-                static_cast<T>(Limits::max() / 2 + 1)};
+                NumberLimits::min(),
+                static_cast<T>(NumberLimits::min() + 1),
+                NumberLimits::max(),
+                static_cast<T>(NumberLimits::max() - 1),
+                static_cast<T>(NumberLimits::max() / 2 + 1)};
     }
 }
 
