@@ -102,6 +102,8 @@ public:
 
     /// Under the mutex: looks at everything once, also at descriptors that only tell of a death.
     void look_around();
+    /// Under the mutex: looks once at what costs no system call.
+    void glance() { static_cast<void>(poll()); }
 
     /// Adds something to look at: on every round if `every_round`, and when `descriptor` (unless
     /// -1) becomes readable.

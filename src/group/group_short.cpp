@@ -18,6 +18,8 @@ namespace {
 
 // So long a call may hold the engine, with nothing else under way, before it goes the long way.
 constexpr std::chrono::microseconds short_wait{200};
+// Messages come meanwhile, for which others must not wait until this rank happens to wait itself.
+constexpr std::uint64_t calls_per_glance = 32;
 // A short wait is not to take longer for looking at the clock, the time of a longer one not to be
 // off by much.
 constexpr int bare_looks = 64;
@@ -172,6 +174,7 @@ bool GroupState::run_short(const Op& op, Opening& opening) {
     algorithm::take_from_cells(call, *commons_, number);
     commons_->finish(number);
     if constexpr (is_watched) world_->recorder().end(opening.shown, true, wait.now());
+    if (number % calls_per_glance == 0) engine().glance();
     return true;
 }
 

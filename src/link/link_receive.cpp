@@ -155,6 +155,10 @@ void Link::begin_offer(const Envelope& envelope, const OfferBody& offer) {
     } else if (!unwanted(envelope.key.stream)) {
         keep_unexpected(envelope, offer);
         listener_.came_unexpected(peer_, envelope);
+    } else if (envelope.length <= wire_->eager_limit()) {
+        // It was only offered for want of credit: thrown away like those that came at once.
+        push({.kind = FrameKind::taken,
+              .key = {.stream = envelope.key.stream, .sequence = offer.transfer}});
     }
 }
 

@@ -112,6 +112,25 @@ TEST(Cells, ARootMayBeAheadOfTheOthers) {
         shared);
 }
 
+// Short calls alone must not keep a rank from what else comes: messages to a group that the
+// receiver has given up, more than a sender may send ahead.
+TEST(Cells, MessagesAreTakenInBetweenShortCalls) {
+    run_ranks(
+        2,
+        [](World& world) {
+            const Group group = world.group();
+            Group aside = world.group({0, 1}, "aside");
+            aside.barrier();
+            if (world.rank() == 1) aside = Group();
+            const std::vector<char> data(4'000);
+            for (int i = 0; i < 3'000; ++i) {
+                if (world.rank() == 0) aside.send(data, Peer{1});
+                group.barrier();
+            }
+        },
+        shared);
+}
+
 // What a rank brought before it left is there for those that come later.
 TEST(Cells, ARankMayLeaveOnceItHasBroughtItsPart) {
     for (int round = 0; round < 20; ++round)

@@ -27,7 +27,7 @@ std::size_t Commons::bytes_for(std::size_t members) noexcept {
 
 Commons::Commons(const Owner& owner, UniqueFd descriptor, shm::Mapping mapping)
     : engine_(owner.engine),
-      links_(owner.links),
+      links_(owner.links.begin(), owner.links.end()),
       rank_(owner.rank),
       descriptor_(std::move(descriptor)),
       mapping_(std::move(mapping)),

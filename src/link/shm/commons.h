@@ -74,7 +74,7 @@ class Commons final : public Pollable {
 public:
     static constexpr std::size_t most_members = 64;
 
-    /// What belongs to a group: `links` to its members, by rank, outlast this.
+    /// What belongs to a group. The links to its members, by rank, outlast this.
     struct Owner {
         Engine& engine;
         std::span<Link* const> links;
@@ -207,7 +207,7 @@ private:
     void enlist(Wait& wait);
 
     Engine& engine_;
-    std::span<Link* const> links_;
+    std::vector<Link*> links_;  // by rank; this may outlast its group
     std::vector<Link*> peers_;  // the others
     int rank_;
     UniqueFd descriptor_;  // of the maker, until all have mapped it
