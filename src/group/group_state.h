@@ -152,6 +152,9 @@ public:
     /// `error`; `tell`: the other members are told.
     void fail(const Error& error, bool tell);
 
+    /// Fails the group where a member has shown another call in its cell than this rank made.
+    void compare_cells();
+
     /// Fails the group because another member says that it has failed.
     void fail_reported(int by, const Error& error);
 
@@ -208,7 +211,6 @@ private:
     [[nodiscard]] std::vector<int> missing_ranks(const Operation& operation) const;
     void refuse_failed(const OpRecord& record) const;
     void learn(const Op& op, ShortCall& known);
-    void compare_cells();
     [[nodiscard]] std::uint32_t next_message(int peer, int tag) const;
     [[nodiscard]] int find_source(int tag);
     void take_message(Operation& operation, int peer);

@@ -97,6 +97,23 @@ TEST(Cells, ManyStartedAtOnceEndInOrderThoughThereAreFewCells) {
         shared);
 }
 
+TEST(Cells, LongOnesMayEndFarAheadOfLittleOnes) {
+    for (int round = 0; round < 10; ++round)
+        run_ranks(
+            4,
+            [](World& world) {
+                const Group group = world.group();
+                std::vector<std::vector<int>> data;
+                for (int i = 0; i < 300; ++i) data.emplace_back(i % 4 == 0 ? 3 : 5'000, i);
+                std::vector<Work> works;
+                for (auto& one : data) works.push_back(group.all_reduce_async(one));
+                wait_all(works);
+                for (int i = 0; i < 300; ++i)
+                    ASSERT_EQ(data[static_cast<std::size_t>(i)].back(), 4 * i);
+            },
+            shared);
+}
+
 TEST(Cells, ARootMayBeAheadOfTheOthers) {
     run_ranks(
         4,

@@ -107,10 +107,14 @@ void Commons::publish(std::uint64_t number, std::uint64_t fingerprint) noexcept 
 }
 
 void Commons::finish(std::uint64_t number) noexcept {
-    done_ahead_ |= std::uint64_t{1} << (number - done_ - 1) % 64;
-    while ((done_ahead_ & 1) != 0) {
-        done_ahead_ >>= 1;
+    if (number == done_ + 1 && done_ahead_.empty()) {
         ++done_;
+    } else {
+        // Started ones that send messages may end far ahead of one that waits for room here.
+        done_ahead_.insert(std::ranges::upper_bound(done_ahead_, number), number);
+        auto next = done_ahead_.begin();
+        for (; next != done_ahead_.end() && *next == done_ + 1; ++next) ++done_;
+        done_ahead_.erase(done_ahead_.begin(), next);
     }
     member(rank_).done.store(done_, std::memory_order_release);
     if (descriptor_) static_cast<void>(is_settled());
@@ -136,6 +140,8 @@ bool Commons::has_passed(int rank, std::uint64_t number) const noexcept {
 // Of any two members that made different calls one at least sees it: a cell is used again only when
 // all are done with it, and whoever is about to use its own compares first.
 std::optional<Commons::Stranger> Commons::find_stranger(std::uint64_t before) noexcept {
+    // What lay in the cells before is gone.
+    if (before > commons::depth + 1) compared_ = std::max(compared_, before - commons::depth - 1);
     for (std::uint64_t number = compared_ + 1; number < before; ++number) {
         // Another operation's by now: it was compared, or never shown.
         const std::uint64_t own = cell(rank_, number).number.load(std::memory_order_relaxed);

@@ -214,9 +214,9 @@ private:
     shm::Mapping mapping_;
     commons::Member* members_;
     std::uint64_t done_ = 0;
-    std::uint64_t done_ahead_ = 0;  // bit i: operation done_ + 1 + i is done, too
-    std::uint64_t least_done_ = 0;  // by all members, as far as known
-    std::uint64_t compared_ = 0;    // all fingerprints of the operations up to this one
+    std::vector<std::uint64_t> done_ahead_;  // later ones that are done, in order
+    std::uint64_t least_done_ = 0;           // by all members, as far as known
+    std::uint64_t compared_ = 0;             // all fingerprints of the operations up to this one
     std::vector<Wait*> waits_;
     int waiting_for_room_ = 0;  // also those that may go on, until they do
     std::exception_ptr failure_;
