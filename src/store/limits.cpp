@@ -12,7 +12,7 @@ void check_key(std::string_view key) {
     if (key.size() > max_key_size) {
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("a store's key may have {} bytes, this one has {}: {}",
-                                max_key_size, key.size(), quoted(key)));
+                                max_key_size, key.size(), in_quotes(key)));
     }
 }
 
@@ -26,11 +26,11 @@ void check_value(std::string_view key, std::string_view value) {
     if (value.size() > max_value_size) {
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("a store's value may have {} bytes, that of {} has {}",
-                                max_value_size, quoted(key), value.size()));
+                                max_value_size, in_quotes(key), value.size()));
     }
 }
 
-std::string quoted(std::string_view key) {
+std::string in_quotes(std::string_view key) {
     constexpr std::size_t shown = 120;
     std::string out = "'";
     for (const char c : key.substr(0, shown)) {
@@ -48,7 +48,7 @@ std::string listed(std::span<const std::string> keys) {
     constexpr std::size_t shown = 8;
     std::string out;
     for (std::size_t i = 0; i < std::min(shown, keys.size()); ++i) {
-        out += (i == 0 ? "" : ", ") + quoted(keys[i]);
+        out += (i == 0 ? "" : ", ") + in_quotes(keys[i]);
     }
     return keys.size() > shown ? fmt::format("{} and {} more", out, keys.size() - shown) : out;
 }

@@ -19,7 +19,7 @@ void check_keys(std::span<const std::string> keys);
 void check_value(std::string_view key, std::string_view value);
 
 /// `key` in quotes, for error texts: unprintable bytes escaped, long keys cut.
-[[nodiscard]] std::string quoted(std::string_view key);
+[[nodiscard]] std::string in_quotes(std::string_view key);
 
 /// `'a', 'b' and 5 more`.
 [[nodiscard]] std::string listed(std::span<const std::string> keys);

@@ -43,7 +43,7 @@ public:
     std::int64_t num_keys() override { return store_->num_keys(); }
 
     std::string describe() const override {
-        return fmt::format("{} (keys under {})", store_->describe(), store::quoted(prefix_));
+        return fmt::format("{} (keys under {})", store_->describe(), store::in_quotes(prefix_));
     }
 
 private:

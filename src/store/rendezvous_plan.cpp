@@ -44,7 +44,7 @@ struct Url {
             refuse(
                 fmt::format("the URL {} has no scheme; expected env://, tcp://host:port or "
                             "file:///path",
-                            quoted(url)));
+                            in_quotes(url)));
         }
         scheme = url.substr(0, colon);
         place = url.substr(colon + 3);
@@ -76,7 +76,7 @@ Sourced choose(int argument, const Url& url, const char* key, const char* name,
     if (argument != -1) {
         return {argument, fmt::format("{}={}", key, argument)};
     }
-    std::string source = fmt::format("{} in {}", key, quoted(url.text));
+    std::string source = fmt::format("{} in {}", key, in_quotes(url.text));
     std::optional<std::string> value = url.find(key);
     if (!value) {
         source = name;
@@ -90,7 +90,7 @@ Sourced choose(int argument, const Url& url, const char* key, const char* name,
     }
     const auto number = parse_number(*value);
     if (!number) {
-        refuse(fmt::format("{}={} is no number; expected {}", source, quoted(*value), expected));
+        refuse(fmt::format("{}={} is no number; expected {}", source, in_quotes(*value), expected));
     }
     return {*number, fmt::format("{}={}", source, *value)};
 }
@@ -130,7 +130,7 @@ Endpoint endpoint_from(const std::string& text, const std::string& source) {
         refuse(
             fmt::format("{}={}; expected host:port with a port from 1 to 65535, where an IPv6 "
                         "address stands in brackets",
-                        source, quoted(text)));
+                        source, in_quotes(text)));
     }
     return *std::move(endpoint);
 }
@@ -157,13 +157,13 @@ void plan_from_environment(RendezvousPlan& plan) {
     const std::string host = required("MASTER_ADDR", "the host of rank 0, by name or address");
     if (host.find_first_of(" /") != host.npos) {
         refuse(fmt::format("MASTER_ADDR={}; expected a host name or an IP address, without a port",
-                           quoted(host)));
+                           in_quotes(host)));
     }
     const char* const range = "a port from 1 to 65535";
     const std::string port_text = required("MASTER_PORT", range);
     const auto port = parse_port(port_text);
     if (!port) {
-        refuse(fmt::format("MASTER_PORT={}; expected {}", quoted(port_text), range));
+        refuse(fmt::format("MASTER_PORT={}; expected {}", in_quotes(port_text), range));
     }
     plan.endpoint = {without_brackets(host), *port};
 }
@@ -185,13 +185,13 @@ RendezvousPlan plan_rendezvous(std::string_view url_text, int rank, int size) {
             refuse(
                 fmt::format("the URL {} names no absolute path; expected file:///path, with "
                             "three slashes",
-                            quoted(url_text)));
+                            in_quotes(url_text)));
         }
     } else {
         refuse(
             fmt::format("the URL {} has an unknown scheme; expected env://, tcp://host:port or "
                         "file:///path",
-                        quoted(url_text)));
+                        in_quotes(url_text)));
     }
     choose_place(plan, url, rank, size);
     return plan;

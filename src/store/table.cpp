@@ -40,13 +40,13 @@ std::int64_t Table::sum(std::string_view key, std::int64_t amount) const {
         if (error != std::errc{} || stop != end) {
             throw Error(ErrorCode::store,
                         fmt::format("add to key {}: its value {} is not a whole number",
-                                    quoted(key), quoted(*value)));
+                                    in_quotes(key), in_quotes(*value)));
         }
     }
     std::int64_t total = 0;
     if (__builtin_add_overflow(number, amount, &total)) {
         throw Error(ErrorCode::store, fmt::format("add to key {}: {} + {} does not fit 64 bits",
-                                                  quoted(key), number, amount));
+                                                  in_quotes(key), number, amount));
     }
     return total;
 }

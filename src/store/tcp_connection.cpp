@@ -90,7 +90,7 @@ void TcpConnection::greet(const std::string& token, const Deadline& deadline) {
     if (got != expected) {
         throw Foreign(got.substr(0, 8) == expected.substr(0, 8)
                           ? "a Trireme store of another version"
-                          : fmt::format("no Trireme store: it says {}", quoted(got)));
+                          : fmt::format("no Trireme store: it says {}", in_quotes(got)));
     }
     server_id_ = receive(server_id_size, deadline);
     const std::string server_nonce = receive(nonce_size, deadline);
