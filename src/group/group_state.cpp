@@ -322,6 +322,8 @@ void GroupState::refuse_strangers(Operation& operation) {
 void GroupState::fail(const Error& error, bool tell) { fail_all(error, tell ? &error : nullptr); }
 
 void GroupState::fail_reported(int by, const Error& error) {
+    // What was brought before goes on.
+    if (commons_) static_cast<void>(commons_->poll());
     // Passed on, though whoever found it told everybody: this rank may leave the world now, and its
     // goodbye must not overtake the reason.
     fail_all(Error(error.code(), fmt::format("{} (reported by rank {})", error.what(), by),

@@ -167,10 +167,11 @@ bool Commons::Wait::over() const noexcept {
 }
 
 bool Commons::Wait::await_ready() {
+    // What is there already counts, whatever happened since.
+    if (rank_ >= 0 && over()) return true;
     error_ = commons_.failure_;
     if (error_) return true;
     if (rank_ < 0) return commons_.waiting_for_room_ == 0 && over();
-    if (over()) return true;
     // What it brought before it left would be there.
     const Link& link = *commons_.links_[static_cast<std::size_t>(rank_)];
     if (link.gone()) error_ = std::make_exception_ptr(link.farewell());
