@@ -19,7 +19,9 @@ namespace {
 // So long a call may hold the engine, with nothing else under way, before it goes the long way.
 constexpr std::chrono::microseconds short_wait{200};
 // Messages come meanwhile, for which others must not wait until this rank happens to wait itself.
-constexpr std::uint64_t calls_per_glance = 32;
+// Counted over all groups of a thread; a prime, so that groups that take turns all get theirs.
+constexpr unsigned calls_per_glance = 7;
+thread_local unsigned short_calls = 0;
 // A short wait is not to take longer for looking at the clock, the time of a longer one not to be
 // off by much.
 constexpr int bare_looks = 64;
@@ -174,7 +176,7 @@ bool GroupState::run_short(const Op& op, Opening& opening) {
     algorithm::take_from_cells(call, *commons_, number);
     commons_->finish(number);
     if constexpr (is_watched) world_->recorder().end(opening.shown, true, wait.now());
-    if (number % calls_per_glance == 0) engine().glance();
+    if (++short_calls % calls_per_glance == 0) engine().glance();
     return true;
 }
 
