@@ -100,6 +100,7 @@ void Commons::publish(std::uint64_t number, std::uint64_t fingerprint) noexcept 
     own.fingerprint.store(fingerprint, std::memory_order_release);
     own.done.store(done_, std::memory_order_relaxed);
     own.number.store(number, std::memory_order_release);
+    shown_ = number;
     // The peers still have the next cell in their caches; taking it back takes as long as what they
     // write takes to get here, and is better done meanwhile.
     __builtin_prefetch(&cell(rank_, number + 1), 1);
@@ -140,9 +141,10 @@ bool Commons::has_passed(int rank, std::uint64_t number) const noexcept {
 // Of any two members that made different calls one at least sees it: a cell is used again only when
 // all are done with it, and whoever is about to use its own compares first.
 std::optional<Commons::Stranger> Commons::find_stranger(std::uint64_t before) noexcept {
-    // What lay in the cells before is gone.
-    if (before > commons::depth + 1) compared_ = std::max(compared_, before - commons::depth - 1);
-    for (std::uint64_t number = compared_ + 1; number < before; ++number) {
+    // What lay in this member's cells before is gone.
+    if (shown_ > commons::depth) compared_ = std::max(compared_, shown_ - commons::depth);
+    const std::uint64_t end = std::min(before, shown_ + 1);
+    for (std::uint64_t number = compared_ + 1; number < end; ++number) {
         // Another operation's by now: it was compared, or never shown.
         const std::uint64_t own = cell(rank_, number).number.load(std::memory_order_relaxed);
         bool all = own >= number;

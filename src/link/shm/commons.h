@@ -216,6 +216,7 @@ private:
     std::uint64_t done_ = 0;
     std::vector<std::uint64_t> done_ahead_;  // later ones that are done, in order
     std::uint64_t least_done_ = 0;           // by all members, as far as known
+    std::uint64_t shown_ = 0;                // the last one in this member's cells
     std::uint64_t compared_ = 0;             // all fingerprints of the operations up to this one
     std::vector<Wait*> waits_;
     int waiting_for_room_ = 0;  // also those that may go on, until they do
