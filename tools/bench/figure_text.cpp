@@ -43,20 +43,4 @@ std::string bytes_text(std::uint64_t bytes) {
 
 std::string ratio_text(double ratio) { return three_digits(ratio); }
 
-std::string html_escaped(std::string_view text) {
-    std::string result;
-    for (const char letter : text) {
-        switch (letter) {
-            case '<': result += "&lt;"; break;
-            case '>': result += "&gt;"; break;
-            case '&': result += "&amp;"; break;
-            case '"': result += "&quot;"; break;
-            case '\'': result += "&#39;"; break;
-            case '\n': result += "&#10;"; break;  // kept in attributes
-            default: result += letter;
-        }
-    }
-    return result;
-}
-
 }  // namespace trireme::bench

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace trireme::bench {
 
@@ -14,8 +13,5 @@ namespace trireme::bench {
 
 /// "1.34", "21.3", "213".
 [[nodiscard]] std::string ratio_text(double ratio);
-
-/// For element contents and attributes in double quotes.
-[[nodiscard]] std::string html_escaped(std::string_view text);
 
 }  // namespace trireme::bench

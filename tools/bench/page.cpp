@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "figure_text.h"
+#include "markup.h"
 #include "page_parts.h"
 #include "page_style.h"
 
@@ -31,13 +32,13 @@ std::string facts_of(const nlohmann::json& object) {
         if (value.is_object()) {
             for (const auto& [inner, fact] : value.items()) {
                 if (const std::string text = scalar_text(fact); !text.empty()) {
-                    html += fmt::format("<span>{} <b>{}</b></span>\n", html_escaped(inner),
-                                        html_escaped(text));
+                    html += fmt::format("<span>{} <b>{}</b></span>\n", escaped_markup(inner),
+                                        escaped_markup(text));
                 }
             }
         } else if (const std::string text = scalar_text(value); !text.empty()) {
-            html +=
-                fmt::format("<span>{} <b>{}</b></span>\n", html_escaped(name), html_escaped(text));
+            html += fmt::format("<span>{} <b>{}</b></span>\n", escaped_markup(name),
+                                escaped_markup(text));
         }
     }
     return html.empty() ? "" : "<div class=\"facts\">\n" + html + "</div>\n";
@@ -54,8 +55,8 @@ std::string alarm_part(const std::vector<OperationRows>& operations) {
             count += wrong.empty() ? 0 : 1;
             for (const auto& [name, values] : wrong) {
                 list += fmt::format("<li>{}, {}: {} wrong values by {}</li>\n",
-                                    html_escaped(operation.title()), case_text(row), values,
-                                    html_escaped(name));
+                                    escaped_markup(operation.title()), case_text(row), values,
+                                    escaped_markup(name));
             }
         }
     }

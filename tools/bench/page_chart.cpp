@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "figure_text.h"
+#include "markup.h"
 
 namespace trireme::bench {
 namespace {
@@ -152,7 +153,7 @@ std::string hover_areas(const std::vector<Curve>& curves, const ChartScale& scal
         svg += fmt::format(
             R"(<g class="spot" data-tip="{}"><rect x="{:.1f}" y="{}" width="{:.1f}" height="{}"/>)"
             R"(<line x1="{:.1f}" x2="{:.1f}" y1="{}" y2="{}"/></g>)",
-            html_escaped(tip_at(*mark, curves, frame)), from, plot_top, to - from,
+            escaped_markup(tip_at(*mark, curves, frame)), from, plot_top, to - from,
             plot_bottom - plot_top, x, x, plot_top, plot_bottom);
         svg += '\n';
     }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "figure_text.h"
+#include "markup.h"
 #include "page_chart.h"
 #include "page_parts.h"
 
@@ -162,7 +163,7 @@ std::string charts_of(const OperationRows& operation, const LimitTime& limit) {
     const bool over_ranks = !has_sizes(operation);
     const ChartFrame frame = frame_of(operation, over_ranks, limit);
     std::string html =
-        fmt::format("<h3>{}</h3>\n<div class=\"charts\">\n", html_escaped(operation.title()));
+        fmt::format("<h3>{}</h3>\n<div class=\"charts\">\n", escaped_markup(operation.title()));
     if (over_ranks) {
         html += chart_card("by number of ranks", operation.rows, true, frame, limit);
     } else {
@@ -179,7 +180,7 @@ std::string charts_of(const OperationRows& operation, const LimitTime& limit) {
 std::string legend_entry(const std::string& style, const std::string& name) {
     return fmt::format(
         R"(<span><svg viewBox="0 0 34 14"><g class="curve {0}"><polyline points="0,7 34,7"/>{1}</g></svg>{2}</span>)",
-        style, style == "limit" ? "" : curve_sign(style, 17, 7), html_escaped(name));
+        style, style == "limit" ? "" : curve_sign(style, 17, 7), escaped_markup(name));
 }
 
 }  // namespace

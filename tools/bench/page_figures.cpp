@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "figure_text.h"
+#include "markup.h"
 #include "page_parts.h"
 
 namespace trireme::bench {
@@ -15,9 +16,9 @@ std::string time_cell(const std::optional<double>& time) {
 
 std::string figures_line(const OperationRows& operation, const ResultRow& row,
                          const std::set<std::string>& peers, bool first) {
-    std::string html = fmt::format("<tr{}><th>{}</th><td>{}</td><td>{}</td><td>{}</td>",
-                                   first ? " class=\"first\"" : "", html_escaped(operation.title()),
-                                   row.ranks, bytes_text(row.bytes), row.buffers);
+    std::string html = fmt::format(
+        "<tr{}><th>{}</th><td>{}</td><td>{}</td><td>{}</td>", first ? " class=\"first\"" : "",
+        escaped_markup(operation.title()), row.ranks, bytes_text(row.bytes), row.buffers);
     html += time_cell(row.ours_min) + time_cell(row.ours) + time_cell(row.ours_p90);
     for (const std::string& name : peers) {
         const auto found = row.peers.find(name);
@@ -46,7 +47,7 @@ std::string figures_part(const std::vector<OperationRows>& operations) {
         "scroll\"><table>\n<thead><tr><th>operation</th><th>ranks</th><th>size</th>"
         "<th>buffers</th><th>least</th><th>median</th><th>p90</th>";
     for (const std::string& name : peers) {
-        html += fmt::format("<th>{}</th>", html_escaped(name));
+        html += fmt::format("<th>{}</th>", escaped_markup(name));
     }
     html += "<th>ratio</th><th>wrong</th></tr></thead>\n<tbody>\n";
     for (const OperationRows& operation : operations) {
@@ -70,9 +71,10 @@ std::string limits_part(const nlohmann::json& limits) {
             const auto about = value.value("about", nlohmann::json());
             const auto best = value["best"].get<double>();
             const auto unit = value["unit"].get<std::string>();
-            tiles += fmt::format("<div class=\"card\"><b>{} {}</b><span>{}</span></div>\n",
-                                 ratio_text(best), html_escaped(unit),
-                                 html_escaped(about.is_string() ? about.get<std::string>() : name));
+            tiles +=
+                fmt::format("<div class=\"card\"><b>{} {}</b><span>{}</span></div>\n",
+                            ratio_text(best), escaped_markup(unit),
+                            escaped_markup(about.is_string() ? about.get<std::string>() : name));
         }
     }
     if (tiles.empty()) return "";

@@ -5,6 +5,7 @@
 
 #include "figure_text.h"
 #include "goals.h"
+#include "markup.h"
 #include "page_parts.h"
 
 namespace trireme::bench {
@@ -53,7 +54,7 @@ std::string goal_cell(const GoalCount& count, double wanted) {
     return fmt::format(
         R"(<td><span class="bar{}"><i style="width:{}%"></i></span><b>{} / {}</b>≥ {:.4g}<span>{}</span></td>)",
         count.reached == count.rows ? "" : " short", 100 * count.reached / count.rows,
-        count.reached, count.rows, wanted, html_escaped(count.where));
+        count.reached, count.rows, wanted, escaped_markup(count.where));
 }
 
 }  // namespace
@@ -77,7 +78,7 @@ std::string goals_part(const ResultList& rows) {
                 "<tr class=\"first\"><th class=\"free\">{}</th><td></td><td></td></tr>\n", rival);
         }
         last = goal.rival;
-        lines += fmt::format("<tr><th>{}</th>{}{}</tr>\n", html_escaped(goal.text),
+        lines += fmt::format("<tr><th>{}</th>{}{}</tr>\n", escaped_markup(goal.text),
                              goal_cell(two, goal.a_core_each), goal_cell(more, goal.more_ranks));
     }
     if (all == 0) {

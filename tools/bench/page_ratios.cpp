@@ -8,6 +8,7 @@
 
 #include "figure_text.h"
 #include "goals.h"
+#include "markup.h"
 #include "page_parts.h"
 
 namespace trireme::bench {
@@ -51,7 +52,7 @@ std::string ratio_cell(const OperationRows& operation, const ResultRow* row, Riv
     const std::string span = columns > 1 ? fmt::format(" colspan=\"{}\"", columns) : "";
     const std::string gap = first ? " gap" : "";
     if (row == nullptr) return fmt::format("<td class=\"free{}\"{}></td>", gap, span);
-    const std::string tip = html_escaped(cell_tip(operation, *row, rival));
+    const std::string tip = escaped_markup(cell_tip(operation, *row, rival));
     if (row->wrong.value_or(0) > 0) {
         return fmt::format(R"(<td class="bad{}"{} data-tip="{}">WRONG</td>)", gap, span, tip);
     }
@@ -114,7 +115,7 @@ private:
             const auto& [ranks, shared] = key;
             html += fmt::format(R"(<tr{}><th><b>{}</b><i>{}{}</i></th>)",
                                 html.empty() ? " class=\"first\"" : "",
-                                html.empty() ? html_escaped(operation.title()) : "", ranks,
+                                html.empty() ? escaped_markup(operation.title()) : "", ranks,
                                 shared ? " shared" : "");
             for (const Rival rival : rivals_) html += cells_of(operation, cells, rival);
             html += "</tr>\n";

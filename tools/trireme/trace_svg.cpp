@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "markup.h"
+
 namespace trireme::tool {
 namespace {
 
@@ -15,20 +17,6 @@ constexpr double svg_width = 960;
 constexpr double svg_left = 150;
 constexpr double row_height = 22;
 constexpr std::array svg_colors{"#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#e15759", "#76b7b2"};
-
-std::string escaped(const std::string& text) {
-    std::string result;
-    for (const char letter : text) {
-        switch (letter) {
-            case '<': result += "&lt;"; break;
-            case '>': result += "&gt;"; break;
-            case '&': result += "&amp;"; break;
-            case '"': result += "&quot;"; break;
-            default: result += letter;
-        }
-    }
-    return result;
-}
 
 }  // namespace
 
@@ -57,7 +45,8 @@ std::string trace_svg(const nlohmann::json& trace) {
     for (auto& [key, row] : rows) {
         row.number = count++;
         put(fmt::format(R"(<text x="4" y="{}">{}</text>)",
-                        static_cast<double>(row.number) * row_height + 15, escaped(row.title)));
+                        static_cast<double>(row.number) * row_height + 15,
+                        escaped_markup(row.title)));
     }
     const double scale = (svg_width - svg_left - 10) / std::max(span, 1e-3);
     for (const auto& event : trace.at("traceEvents")) {
@@ -66,7 +55,7 @@ std::string trace_svg(const nlohmann::json& trace) {
         }
         const double x = svg_left + event.at("ts").get<double>() * scale;
         const double width = std::max(event.at("dur").get<double>() * scale, 1.0);
-        const std::string title = escaped(event.at("name"));
+        const std::string title = escaped_markup(event.at("name").get<std::string>());
         const Row& row = rows.at({event.at("pid"), event.at("tid")});
         const double y = static_cast<double>(row.number) * row_height;
         put(fmt::format(
@@ -74,7 +63,7 @@ std::string trace_svg(const nlohmann::json& trace) {
             R"(<title>{}, {:.1f} us, {}</title></rect>)",
             x, y + 2, width, row_height - 4,
             svg_colors[colors.at(event.at("cat")) % svg_colors.size()], title,
-            event.at("dur").get<double>(), escaped(event.at("args").value("site", ""))));
+            event.at("dur").get<double>(), escaped_markup(event.at("args").value("site", ""))));
         constexpr double letter = 6.2;
         if (width > letter * static_cast<double>(title.size()) + 4) {
             put(fmt::format(R"(<text x="{:.1f}" y="{}" fill="white">{}</text>)", x + 3, y + 15,
