@@ -12,6 +12,7 @@
 #include "core/block_pool.h"
 #include "core/fork.h"
 #include "core/ready_queue.h"
+#include "core/tick_clock.h"
 #include "trireme/types.h"
 
 namespace trireme {
@@ -115,6 +116,9 @@ public:
     /// Under the mutex: lets `watcher` look every 200 ms while something is under way; null: none.
     void set_watcher(Watcher* watcher) noexcept { watcher_ = watcher; }
 
+    /// The time, for those that a look at the clock would hold up.
+    [[nodiscard]] Clock::time_point quick_now() noexcept { return tick_clock_.now(); }
+
     /// Before anybody waits: whether this host has more ranks than processors: see `Waiter`.
     void set_crowded(bool crowded) noexcept { crowded_ = crowded; }
     [[nodiscard]] bool is_crowded() const noexcept { return crowded_; }
@@ -193,6 +197,7 @@ private:
     int epoll_ = -1;
     int doorbell_ = -1;
     bool crowded_ = false;
+    TickClock tick_clock_;
     std::uint32_t rounds_ = 0;
     int descriptors_that_work_ = 0;  // descriptors of pollables that are not looked at every round
     int drivers_ = 0;                // threads inside `wait`

@@ -123,9 +123,9 @@ void GroupState::learn(const Op& op, ShortCall& known) {
 
 // What an algorithm does over `cells`, without a task, an `Operation` and the engine's rounds,
 // which together take longer than a cache line between two cores. What this rank brings is shown
-// first; the call is written down while the others' lines are on their way; the time of its end is
-// that of the last look at the clock. Whatever is not plain goes the long way, from where it
-// stands: a peer that does not come soon, a mismatch, a failure.
+// first, and what the others bring is asked for; the call is written down while it is on its way;
+// the time of its end is that of the last look at the clock. Whatever is not plain goes the long
+// way, from where it stands: a peer that does not come soon, a mismatch, a failure.
 bool GroupState::run_short(const Op& op, Opening& opening) {
     if (!is_plain(op) || info(op.kind).point_to_point) return false;
     const Engine::Turn turn(engine());
@@ -145,12 +145,16 @@ bool GroupState::run_short(const Op& op, Opening& opening) {
     algorithm::bring_to_cell(op, rank(), *commons_, number);
     commons_->publish(number, fingerprint);
 
+    const Call call(op, place_, known.combine);
+    for (int peer = 0; peer < size(); ++peer)
+        if (algorithm::needs_cell_of(call, peer)) commons_->expect(peer, number);
+
     collectives_ = number;
     const auto write_down = [&] {
         OpRecord& record = last_[number % remembered];
         record = known.record;
         record.sequence = number;
-        opening.begun = Engine::Clock::now();
+        opening.begun = engine().quick_now();
         opening.shown = world_->recorder().begin(known.entry, number, opening.begun);
     };
     const auto go_on_long = [&] {
@@ -161,8 +165,7 @@ bool GroupState::run_short(const Op& op, Opening& opening) {
     };
     if constexpr (is_watched) write_down();
 
-    const Call call(op, place_, known.combine);
-    algorithm::count_cells_traffic(call);
+    if constexpr (is_watched) algorithm::count_cells_traffic(call);
     wait.restart(opening.begun);
     for (int peer = 0; peer < size(); ++peer) {
         if (!algorithm::needs_cell_of(call, peer)) continue;

@@ -20,7 +20,7 @@
 namespace trireme::board {
 
 inline constexpr std::uint64_t magic = 0x6472'616f'6269'7254;  // "Triboard"
-inline constexpr std::uint32_t layout_version = 2;
+inline constexpr std::uint32_t layout_version = 3;
 
 /// So many operations are remembered: the flight recorder.
 inline constexpr std::size_t slots = 4096;
@@ -48,11 +48,6 @@ public:
         for (std::size_t i = 0; i < words; ++i)
             words_[i].store(plain[i], std::memory_order_release);
         version_.store(version + 2, std::memory_order_release);
-    }
-
-    /// The last word alone, which nobody can see half written.
-    void write_last(std::int64_t value) noexcept {
-        words_.back().store(static_cast<std::uint64_t>(value), std::memory_order_release);
     }
 
     /// False where the owner was always writing; one that died in the middle is.
@@ -85,17 +80,63 @@ struct Entry {
     std::uint32_t line = 0;
     std::int32_t peer = -1;
     std::int32_t tag = 0;
-    std::uint16_t group = 0;
-    std::uint16_t file = 0;
-    std::uint16_t algorithm = 0;
-    std::uint8_t kind = 0;
-    std::uint8_t dtype = 0;
-    std::uint8_t reduce = 0;
-    std::uint8_t uneven = 0;
-    std::uint8_t joined = 0;
-    std::uint8_t blocking = 0;  ///< the thread that called waits in it
-    std::array<char, 24> user{};
-    std::int64_t ended = 0;  ///< 0 while it is under way; negative where it has failed
+    std::uint32_t group : 10 = 0;
+    std::uint32_t file : 10 = 0;
+    std::uint32_t algorithm : 10 = 0;
+    std::uint32_t user : 10 = 0;  ///< the name of a user's reduce op
+    std::uint32_t kind : 6 = 0;
+    std::uint32_t dtype : 6 = 0;
+    std::uint32_t reduce : 6 = 0;
+    std::uint32_t uneven : 1 = 0;
+    std::uint32_t joined : 1 = 0;
+    std::uint32_t blocking : 1 = 0;  ///< the thread that called waits in it
+    std::int64_t ended = 0;          ///< 0 while it is under way; negative where it has failed
+};
+inline constexpr std::uint32_t name_bits = (1U << 10U) - 1;
+static_assert(most_names == name_bits + 1);
+
+/// An entry that is read while it may be written, in a single cache line: one is written for each
+/// call. Its number is its version, 0 while it is being written.
+class alignas(64) Slot {
+    static constexpr std::size_t words = sizeof(Entry) / sizeof(std::uint64_t);
+    static_assert(sizeof(Entry) == 64 && offsetof(Entry, number) == 0 &&
+                  offsetof(Entry, begun) == 8 && offsetof(Entry, sequence) == 16 &&
+                  offsetof(Entry, ended) == 56);
+
+public:
+    /// By one thread at a time, the owner's. What differs from an entry to the next like it is
+    /// given apart: it would have to be put into a copy before, and be waited for there.
+    void write(const Entry& like, std::uint64_t number, std::int64_t begun,
+               std::uint64_t sequence) noexcept {
+        words_[0].store(0, std::memory_order_release);
+        words_[1].store(static_cast<std::uint64_t>(begun), std::memory_order_release);
+        words_[2].store(sequence, std::memory_order_release);
+        for (std::size_t i = 3; i < words; ++i) {
+            std::uint64_t word;
+            std::memcpy(&word, reinterpret_cast<const std::byte*>(&like) + i * sizeof(word),
+                        sizeof(word));
+            words_[i].store(word, std::memory_order_release);
+        }
+        words_[0].store(number, std::memory_order_release);
+    }
+
+    /// Its end alone, which nobody can see half written.
+    void write_end(std::int64_t time) noexcept {
+        words_.back().store(static_cast<std::uint64_t>(time), std::memory_order_release);
+    }
+
+    /// False where another one is there by now, or being written.
+    [[nodiscard]] bool read(std::uint64_t number, Entry& entry) const noexcept {
+        std::array<std::uint64_t, words> plain;
+        for (std::size_t word = 0; word < words; ++word)
+            plain[word] = words_[word].load(std::memory_order_acquire);
+        if (plain[0] != number || words_[0].load(std::memory_order_acquire) != number) return false;
+        std::memcpy(static_cast<void*>(&entry), plain.data(), sizeof(Entry));
+        return true;
+    }
+
+private:
+    std::array<std::atomic<std::uint64_t>, words> words_;
 };
 
 /// How an operation waits: one of the ranks is enough; it may end though no rank makes a call.
@@ -143,12 +184,6 @@ struct Membership {
     std::int32_t size = 0;
 };
 
-struct alignas(shm::apart) Slot {
-    Shown<Entry> entry;
-    /// Not 0: a thread waits in it, though it was only started.
-    std::atomic<std::uint32_t> awaited;
-};
-
 struct Board {
     std::uint64_t magic = 0;
     std::uint32_t version = 0;
@@ -170,7 +205,9 @@ struct Board {
     Shown<Circle> circle;
     Shown<Errand> errand;
     alignas(shm::apart) std::array<Traffic, traffic_peers> traffic;  ///< by world rank
-    alignas(shm::apart) std::array<Slot, slots> ring;
+    alignas(shm::apart) std::array<Slot, slots> ring;                ///< by number
+    /// Beside each entry: its number where a thread waits in it, though it was only started.
+    std::array<std::atomic<std::uint64_t>, slots> awaited;
     std::array<std::array<char, name_bytes>, most_names> name;  ///< each ends with a 0
 };
 

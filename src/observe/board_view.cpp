@@ -69,13 +69,13 @@ std::string BoardView::name(std::uint32_t number) const {
 }
 
 bool BoardView::read(std::uint64_t number, board::Entry& entry) const noexcept {
-    return board().ring[number % board::slots].entry.read(entry) && entry.number == number &&
-           entry.kind < op_kinds && entry.dtype < dtype_count && entry.reduce < reduce_op_kinds;
+    return board().ring[number % board::slots].read(number, entry) && entry.kind < op_kinds &&
+           entry.dtype < dtype_count && entry.reduce < reduce_op_kinds;
 }
 
-Sighting BoardView::sighting(board::Entry entry) const {
-    entry.user.back() = '\0';
+Sighting BoardView::sighting(const board::Entry& entry) const {
     const std::string file = name(entry.file);
+    const std::string user = name(entry.user);
     OpRecord record{.kind = static_cast<OpKind>(entry.kind),
                     .dtype = static_cast<Dtype>(entry.dtype),
                     .reduce = static_cast<ReduceOp::Kind>(entry.reduce),
@@ -86,12 +86,12 @@ Sighting BoardView::sighting(board::Entry entry) const {
                     .joined = entry.joined,
                     .sequence = entry.sequence,
                     .file = file.c_str(),
-                    .line = entry.line,
-                    .user = entry.user};
+                    .line = entry.line};
+    user.copy(record.user.data(), record.user.size() - 1);
     constexpr std::uint32_t prime = 31;
-    for (const char letter : entry.user)
+    for (const char letter : record.user)
         record.user_key = record.user_key * prime + static_cast<unsigned char>(letter);
-    const board::Slot& slot = board().ring[entry.number % board::slots];
+    const auto& awaited = board().awaited[entry.number % board::slots];
     return Sighting{
         .kind = record.kind,
         .peer = entry.peer,
@@ -106,7 +106,7 @@ Sighting BoardView::sighting(board::Entry entry) const {
         .bytes = entry.count * size_of(record.dtype),
         .under_way = entry.ended == 0,
         .failed = entry.ended < 0,
-        .blocking = entry.blocking != 0 || slot.awaited.load(std::memory_order_acquire) != 0,
+        .blocking = entry.blocking != 0 || awaited.load(std::memory_order_acquire) == entry.number,
         .begun = time_of(entry.begun),
         .ended = time_of(std::abs(entry.ended))};
 }

@@ -106,7 +106,7 @@ private:
         return *reinterpret_cast<const board::Board*>(mapping_.data());
     }
     [[nodiscard]] bool read(std::uint64_t number, board::Entry& entry) const noexcept;
-    [[nodiscard]] Sighting sighting(board::Entry entry) const;
+    [[nodiscard]] Sighting sighting(const board::Entry& entry) const;
     template <class Wanted>
     [[nodiscard]] std::vector<Sighting> collect(std::size_t most, Wanted wanted) const;
 

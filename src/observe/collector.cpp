@@ -5,14 +5,14 @@
 
 namespace trireme {
 
-std::string Collector::name(std::uint16_t number) const {
+std::string Collector::name(std::uint32_t number) const {
     if (number >= board_.names.load(std::memory_order_acquire)) return {};
     const auto& text = board_.name[number];
     return {text.begin(), std::find(text.begin(), text.end(), '\0')};
 }
 
 bool Collector::read(std::uint64_t number, board::Entry& entry) const noexcept {
-    return board_.ring[number % board::slots].entry.read(entry) && entry.number == number;
+    return board_.ring[number % board::slots].read(number, entry);
 }
 
 std::uint64_t Collector::collect(OperationSink& sink) {

@@ -42,7 +42,7 @@ public:
     [[nodiscard]] const std::vector<board::Entry>& under_way() const noexcept { return open_; }
 
     /// A name of the board's table.
-    [[nodiscard]] std::string name(std::uint16_t number) const;
+    [[nodiscard]] std::string name(std::uint32_t number) const;
 
 private:
     [[nodiscard]] bool read(std::uint64_t number, board::Entry& entry) const noexcept;

@@ -71,13 +71,16 @@ void take_entries(const board::Board& board, Excerpt& excerpt) {
     std::set<std::uint16_t> names;
     const std::uint64_t oldest = excerpt.begun > board::slots ? excerpt.begun - board::slots : 0;
     for (std::uint64_t number = excerpt.begun; number > oldest; --number) {
-        const board::Slot& slot = board.ring[number % board::slots];
         board::Entry entry;
-        if (!slot.entry.read(entry) || entry.number != number) continue;
+        if (!board.ring[number % board::slots].read(number, entry)) continue;
         if (entry.ended != 0 && number + last_operations <= excerpt.begun) continue;
         excerpt.entries.push_back(bytes_of(entry));
-        names.insert({entry.group, entry.file, entry.algorithm});
-        if (slot.awaited.load(std::memory_order_acquire) != 0) excerpt.awaited.push_back(number);
+        names.insert(entry.group);
+        names.insert(entry.file);
+        names.insert(entry.algorithm);
+        names.insert(entry.user);
+        if (board.awaited[number % board::slots].load(std::memory_order_acquire) == number)
+            excerpt.awaited.push_back(number);
     }
     const std::uint32_t known = board.names.load(std::memory_order_acquire);
     for (const std::uint16_t number : names)
@@ -94,10 +97,11 @@ void lay_out(const Excerpt& excerpt, std::int64_t shift, board::Board& board) {
         if (!from_bytes(bytes, entry)) continue;
         entry.begun = moved(entry.begun, shift);
         if (entry.ended != 0) entry.ended = moved(entry.ended, entry.ended > 0 ? shift : -shift);
-        board.ring[entry.number % board::slots].entry.write(entry);
+        board.ring[entry.number % board::slots].write(entry, entry.number, entry.begun,
+                                                      entry.sequence);
     }
     for (const std::uint64_t number : excerpt.awaited)
-        board.ring[number % board::slots].awaited.store(1, std::memory_order_relaxed);
+        board.awaited[number % board::slots].store(number, std::memory_order_relaxed);
     for (const auto& [number, text] : excerpt.names)
         if (number < board::most_names) text.copy(board.name[number].data(), board::name_bytes - 1);
     board.names.store(board::most_names, std::memory_order_relaxed);

@@ -46,7 +46,8 @@ void Metrics::begun(const board::Entry& entry) { ++kinds_[entry.kind].begun; }
 
 void Metrics::ended(const board::Entry& entry) {
     Kind& kind = kinds_[entry.kind];
-    const std::int64_t took = std::abs(entry.ended) - entry.begun;
+    // Begin and end may be of clocks that differ by less than a microsecond.
+    const std::int64_t took = std::max(std::int64_t{0}, std::abs(entry.ended) - entry.begun);
     ++kind.ended;
     if (entry.ended < 0)
         ++kind.failed;

@@ -87,22 +87,24 @@ std::uint16_t Recorder::number_of_literal(const char* text) {
 
 board::Entry Recorder::entry_of(const OpRecord& record, std::uint32_t stream, std::uint16_t group,
                                 bool blocking) {
+    const bool is_users = record.reduce == ReduceOp::Kind::user;
+    const std::uint16_t user = is_users ? number_of(record.user.data()) : std::uint16_t{0};
     return {
         .count = record.count,
         .stream = stream,
         .line = record.line,
         .peer = record.peer,
         .tag = record.tag,
-        .group = group,
-        .file = number_of_literal(record.file),
-        .algorithm = number_of_literal(record.algorithm),
-        .kind = static_cast<std::uint8_t>(record.kind),
-        .dtype = static_cast<std::uint8_t>(record.dtype),
-        .reduce = static_cast<std::uint8_t>(record.reduce),
-        .uneven = static_cast<std::uint8_t>(record.uneven),
-        .joined = static_cast<std::uint8_t>(record.joined != 0),
-        .blocking = static_cast<std::uint8_t>(blocking),
-        .user = record.user,
+        .group = group & board::name_bits,
+        .file = number_of_literal(record.file) & board::name_bits,
+        .algorithm = number_of_literal(record.algorithm) & board::name_bits,
+        .user = user & board::name_bits,
+        .kind = static_cast<std::uint8_t>(record.kind) & 63U,
+        .dtype = static_cast<std::uint8_t>(record.dtype) & 63U,
+        .reduce = static_cast<std::uint8_t>(record.reduce) & 63U,
+        .uneven = record.uneven ? 1U : 0U,
+        .joined = record.joined != 0 ? 1U : 0U,
+        .blocking = blocking ? 1U : 0U,
     };
 }
 
@@ -110,13 +112,7 @@ std::uint64_t Recorder::begin(const board::Entry& entry, std::uint64_t sequence,
                               Clock::time_point now) noexcept {
     board::Board& own = board();
     const std::uint64_t number = own.begun.load(std::memory_order_relaxed) + 1;
-    board::Slot& slot = own.ring[number % board::slots];
-    slot.awaited.store(0, std::memory_order_release);
-    board::Entry written = entry;
-    written.number = number;
-    written.begun = nanoseconds(now);
-    written.sequence = sequence;
-    slot.entry.write(written);
+    own.ring[number % board::slots].write(entry, number, nanoseconds(now), sequence);
     own.begun.store(number, std::memory_order_release);
     if (!info(static_cast<OpKind>(entry.kind)).point_to_point) {
         own.progress[entry.stream % own.progress.size()].store(
@@ -139,7 +135,7 @@ void Recorder::show_other_callers() noexcept {
 void Recorder::set_awaited(std::uint64_t number, bool awaited) noexcept {
     if (board().begun.load(std::memory_order_relaxed) - number >= board::slots) return;
     if (awaited) note_thread();
-    board().ring[number % board::slots].awaited.store(awaited ? 1 : 0, std::memory_order_release);
+    board().awaited[number % board::slots].store(awaited ? number : 0, std::memory_order_release);
 }
 
 void Recorder::end(std::uint64_t number, bool well, Clock::time_point now) noexcept {
@@ -148,7 +144,7 @@ void Recorder::end(std::uint64_t number, bool well, Clock::time_point now) noexc
     // The ring is longer than a first-level cache.
     __builtin_prefetch(&board().ring[(number + 1) % board::slots], 1);
     const std::int64_t time = nanoseconds(now);
-    board().ring[number % board::slots].entry.write_last(well ? time : -time);
+    board().ring[number % board::slots].write_end(well ? time : -time);
 }
 
 void Recorder::show_errand(std::string_view text, Clock::time_point now) noexcept {

@@ -105,8 +105,8 @@ PartLine TracePart::line_of(const board::Entry& entry) const {
     }
     if (row.reduces) {
         const auto reduce = static_cast<ReduceOp::Kind>(entry.reduce);
-        line["r"] = reduce == ReduceOp::Kind::user ? std::string(entry.user.data())
-                                                   : std::string(name(reduce));
+        line["r"] =
+            reduce == ReduceOp::Kind::user ? names_.name(entry.user) : std::string(name(reduce));
     }
     if (row.has_root || row.point_to_point) line["p"] = entry.peer;
     if (row.point_to_point) line["t"] = entry.tag;
