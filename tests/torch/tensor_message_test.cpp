@@ -110,6 +110,8 @@ TEST(TensorMessage, BadHeadersAreRefusedBeforeAnythingIsAllocated) {
     EXPECT_THAT(error_for({.sizes = {huge}}), HasSubstr("address space"));
     EXPECT_THAT(error_for({.dimensions = 3, .sizes = {huge, huge, huge}}),
                 HasSubstr("address space"));
+    // Its strides would not fit, though it has no elements.
+    EXPECT_THAT(error_for({.dimensions = 3, .sizes = {huge, huge, 0}}), HasSubstr("address space"));
     EXPECT_THAT(error_for({.sizes = {std::int64_t{1} << 50}}), HasSubstr("this host has only"));
 }
 
