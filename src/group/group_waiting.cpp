@@ -24,10 +24,11 @@ constexpr std::size_t most_described = 8;
 // One that will end so soon by itself was perhaps meant to: its ranks are in no deadlock.
 constexpr std::chrono::seconds soon{5};
 
-// Whether it can only end once every rank it waits for has called it, for each has something that
-// all need. Not so where data goes to or comes from a root, up the ranks, or in parts that may be
-// empty: such a one may end without a rank that has not come.
-bool needs_every_rank(const OpRecord& record) {
+// Whether an operation of rank `own` of a group can only end once `peer` has called it too, for
+// that one has something that this rank needs, or leads to it. Not so where data goes to a root, or
+// up the ranks, or comes in parts that may be empty: such a one may end though a rank never comes.
+bool needs(const OpRecord& record, int own, int peer) {
+    const bool has_parts = !record.uneven && record.count > 0;
     switch (record.kind) {
         case OpKind::barrier:
         case OpKind::monitored_barrier:
@@ -35,7 +36,14 @@ bool needs_every_rank(const OpRecord& record) {
         case OpKind::recv: return true;
         case OpKind::all_reduce:
         case OpKind::all_gather:
-        case OpKind::reduce_scatter: return !record.uneven && record.count > 0;
+        case OpKind::reduce_scatter:
+        case OpKind::all_to_all: return has_parts;
+        case OpKind::broadcast:
+        case OpKind::scatter: return has_parts && peer == record.peer;
+        case OpKind::reduce:
+        case OpKind::gather: return has_parts && own == record.peer;
+        case OpKind::scan:
+        case OpKind::exclusive_scan: return has_parts && peer < own;
         default: return false;
     }
 }
@@ -201,14 +209,17 @@ void GroupState::look(Engine::Clock::time_point now, std::vector<board::Wait>& w
         // A thread that only started it may still make other calls.
         std::vector<int> ranks =
             operation->is_blocking() ? missing_ranks(*operation) : std::vector<int>();
+        std::erase_if(ranks, [&](int world_peer) {
+            const auto peer = std::ranges::find(plan_.ranks, world_peer) - plan_.ranks.begin();
+            return !needs(operation->record(), rank(), static_cast<int>(peer));
+        });
         std::uint32_t how = any ? board::wait_for_any : 0;
         // Any source that is there is enough.
         if (ranks.empty() || (any && ranks.size() != awaited_ranks(*operation).size())) {
             ranks = awaited_ranks(*operation);
             how |= board::wait_may_end;
         }
-        if (!needs_every_rank(operation->record()) || operation->deadline() - now < soon)
-            how |= board::wait_may_end;
+        if (operation->deadline() - now < soon) how |= board::wait_may_end;
         for (const int rank : ranks)
             waits.push_back({.number = operation->shown_number(), .rank = rank, .how = how});
     }

@@ -200,6 +200,49 @@ TEST_P(Deadlock, ACollectiveAgainstAMessage) {
 }
 
 // Long waits that will end.
+// Of a call to or from a root, and of a scan, only some ranks are needed.
+TEST_P(Deadlock, OfACallThatNeedsSomeRanksAgainstAMessage) {
+    using Call = std::function<void(const Group&, std::vector<int>&)>;
+    struct Case {
+        std::string name;
+        int needs;  // the rank that the other one needs
+        Call call;
+    };
+    std::vector<int> four(4);
+    const std::vector<Case> cases{
+        {"broadcast", 0, [](auto& group, auto& x) { group.broadcast(x, Root{0}); }},
+        {"scatter", 1,
+         [&](auto& group, auto& x) {
+             group.scatter(group.rank() == 1 ? four : std::vector<int>(), x, Root{1});
+         }},
+        {"reduce", 0, [](auto& group, auto& x) { group.reduce(x, Root{1}); }},
+        {"gather", 1,
+         [&](auto& group, auto& x) {
+             std::vector<int> all(group.rank() == 0 ? 4 : 0);
+             group.gather(x, all, Root{0});
+         }},
+        {"scan", 0, [](auto& group, auto& x) { group.scan(x); }},
+        {"all_to_all", 1,
+         [](auto& group, auto& x) {
+             std::vector<int> out(x.size());
+             group.all_to_all(x, out);
+         }},
+    };
+    for (const Case& one : cases) {
+        expect_circle(
+            2,
+            [&](World& world) {
+                const Group group = world.group();
+                std::vector<int> x(2);
+                if (group.rank() == one.needs)
+                    group.recv(x, Peer{1 - one.needs});
+                else
+                    one.call(group, x);
+            },
+            {"is in " + one.name + " #", "is in recv #"}, 0, 1);
+    }
+}
+
 TEST_P(Deadlock, IsNotSeenWhereThereIsNone) {
     run_ranks(
         4,
