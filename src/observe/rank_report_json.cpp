@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/op_info.h"
+#include "observe/exact_json.h"
 #include "observe/rank_report.h"
 #include "trireme/error.h"
 
@@ -127,7 +128,7 @@ void to_json(Json& json, const RankReport& report) {
 RankReport parse_report(const std::string& text) {
     try {
         const std::chrono::nanoseconds offset = day_offset();
-        const Json json = Json::parse(text);
+        const Json json = parse_exact<Json>(text, true);
         const auto state = json.at("state").get<std::string>();
         RankReport report{.job = json.at("job").get<std::string>(),
                           .world = json.at("world").get<std::string>(),

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "observe/exact_json.h"
 #include "trireme/error.h"
 
 namespace trireme {
@@ -32,7 +33,7 @@ public:
         if (!std::getline(file, text))
             throw Error(ErrorCode::system,
                         fmt::format("cannot read a trace's part from {}", path.string()));
-        const json head = json::parse(text, nullptr, false);
+        const json head = parse_exact<json>(text, false);
         if (!head.is_object() || head.value("trireme", json()) != 1 ||
             !head.value("rank", json()).is_number_integer() || head["rank"] < 0)
             throw Error(ErrorCode::system, fmt::format("{} is no part of a trace", path.string()));
@@ -52,7 +53,7 @@ public:
 
 private:
     void read_line(const std::string& text, TraceRank& rank) {
-        const json line = json::parse(text, nullptr, false);
+        const json line = parse_exact<json>(text, false);
         try {
             if (!line.is_object())
                 ++trace_.unreadable;

@@ -1,6 +1,7 @@
 // `trireme trace` as a user runs it.
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -58,7 +59,8 @@ TEST(TraceCommand, SaysWhatIsWrong) {
     EXPECT_EQ(nothing.wait(), 1);
     EXPECT_THAT(nothing.err(), HasSubstr("there is no part of a trace in"));
     std::ofstream(folder / "other.json") << R"({"traceEvents":[{"ph":"X"}]})";
-    for (const char* file : {"other.json", "missing.json"}) {
+    ASSERT_EQ(::mkfifo((folder / "pipe.json").c_str(), 0600), 0);
+    for (const char* file : {"other.json", "missing.json", "pipe.json"}) {
         Launcher picture({"trace", folder / file, "--svg", folder / "trace.svg"});
         EXPECT_EQ(picture.wait(), 1) << file;
         EXPECT_THAT(picture.err(), HasSubstr("is no trace of Trireme"));

@@ -163,6 +163,18 @@ TEST(RankReport, IsTheSameAfterJson) {
     EXPECT_EQ(read.traffic[0].received, 1000U);
 }
 
+// Where a whole number belongs; read as one, it would be undefined behaviour.
+TEST(RankReport, NumbersThatFitIntoNoIntegerAreRefused) {
+    const Recorder recorder(1, 3);
+    nlohmann::ordered_json json;
+    to_json(json, report_of(recorder));
+    for (const char* const key : {"rank", "size", "pid", "begun", "taken_unix_ns"}) {
+        auto other = json;
+        other[key] = 1.7e22;
+        test::expect_invalid([&] { static_cast<void>(parse_report(other.dump())); }, {"number"});
+    }
+}
+
 TEST(RankReport, OtherTextsAreRefused) {
     for (const char* text : {"", "{", "[]", "{}", "{\"job\": 1}", "null", "\xff"})
         EXPECT_THROW(static_cast<void>(parse_report(text)), Error) << text;

@@ -122,11 +122,12 @@ TEST(Trace, IsPutTogetherFromParts) {
                  R"({"group":1,"name":"world","ranks":[0,1]})", R"({"offset":[0,-1000000,50]})",
                  R"({"n":1,"b":1006000,"e":1008000,"ok":false,"k":"all_reduce","g":1,"q":1})",
                  R"({"n":2,"b":1008500,"k":"recv","g":1,"q":1,"p":0,"t":3})",
+                 R"({"n":9,"b":1008000,"k":"recv","g":1.7e22,"q":1})",
                  R"({"missed":17,"at":1009000})", R"({"n":3,"b":10085)"});
     const auto parts = find_trace_parts(folder / "", "j");
     ASSERT_EQ(parts.size(), 2U);
     EXPECT_THAT(find_trace_jobs(folder / ""), ElementsAre("j"));
-    EXPECT_EQ(read_trace(parts).unreadable, 1U);
+    EXPECT_EQ(read_trace(parts).unreadable, 2U);
     merge_trace_parts(parts, trace_path(folder / "", "j"));
     EXPECT_EQ(find_trace_parts(folder / "", "j").size(), 2U);
 

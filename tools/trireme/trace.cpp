@@ -23,7 +23,13 @@ constexpr const char* about_trace =
 
 void draw(const std::string& file, const std::string& picture) {
     constexpr std::uintmax_t longest = std::uintmax_t{64} << 20;
+    const auto no_trace =
+        fmt::format("trace: {} is no trace of Trireme (DIR/trireme-JOB.json)", file);
     std::error_code error;
+    // A pipe would keep it waiting for who writes there.
+    if (!std::filesystem::is_regular_file(file, error)) {
+        throw Failure(no_trace);
+    }
     if (std::filesystem::file_size(file, error) > longest && !error) {
         throw Failure(
             fmt::format("trace: {} is too long for a picture; see ui.perfetto.dev", file));
@@ -37,7 +43,7 @@ void draw(const std::string& file, const std::string& picture) {
             throw Failure(fmt::format("trace: cannot write {}", picture));
         }
     } catch (const nlohmann::json::exception&) {
-        throw Failure(fmt::format("trace: {} is no trace of Trireme (DIR/trireme-JOB.json)", file));
+        throw Failure(no_trace);
     }
 }
 
