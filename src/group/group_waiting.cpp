@@ -209,11 +209,17 @@ void GroupState::look(Engine::Clock::time_point now, std::vector<board::Wait>& w
         // A thread that only started it may still make other calls.
         std::vector<int> ranks =
             operation->is_blocking() ? missing_ranks(*operation) : std::vector<int>();
-        std::erase_if(ranks, [&](int world_peer) {
+        std::uint32_t how = any ? board::wait_for_any : 0;
+        std::vector<int> needed = ranks;
+        std::erase_if(needed, [&](int world_peer) {
             const auto peer = std::ranges::find(plan_.ranks, world_peer) - plan_.ranks.begin();
             return !needs(operation->record(), rank(), static_cast<int>(peer));
         });
-        std::uint32_t how = any ? board::wait_for_any : 0;
+        // Where it may end without them, they are still those to look at first.
+        if (needed.empty())
+            how |= board::wait_may_end;
+        else
+            ranks = std::move(needed);
         // Any source that is there is enough.
         if (ranks.empty() || (any && ranks.size() != awaited_ranks(*operation).size())) {
             ranks = awaited_ranks(*operation);
