@@ -41,8 +41,7 @@ TickClock::Clock::time_point TickClock::look_at_clock() noexcept {
     if (usable_ && ticks - before < most_ticks) {
         const std::int64_t passed = time - base_time_;
         const std::uint64_t counted = ticks - base_ticks_;
-        // Over hours the product below does not fit into a word; what is measured then is no
-        // better.
+        // Who calls so rarely gains nothing; and over hours the product below would not fit.
         constexpr std::int64_t too_long = std::int64_t{100} * fresh_for;
         if (base_time_ == 0 || passed > too_long) {
             fresh_ticks_ = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <limits>
 #include <utility>
 
 #include "core/op_info.h"
@@ -70,7 +71,8 @@ std::string BoardView::name(std::uint32_t number) const {
 
 bool BoardView::read(std::uint64_t number, board::Entry& entry) const noexcept {
     return board().ring[number % board::slots].read(number, entry) && entry.kind < op_kinds &&
-           entry.dtype < dtype_count && entry.reduce < reduce_op_kinds;
+           entry.dtype < dtype_count && entry.reduce < reduce_op_kinds &&
+           entry.ended != std::numeric_limits<std::int64_t>::min();
 }
 
 Sighting BoardView::sighting(const board::Entry& entry) const {
@@ -145,8 +147,14 @@ std::vector<Sighting> BoardView::recent(std::size_t most) const {
     });
 }
 
-std::optional<Sighting> BoardView::last() const {
-    return first_of(collect(1, [](const board::Entry&) { return true; }));
+std::optional<Sighting> BoardView::last_ended() const {
+    board::Entry entry;
+    board::Entry last;
+    const std::uint64_t newest = begun();
+    const std::uint64_t oldest = newest > board::slots ? newest - board::slots : 0;
+    for (std::uint64_t number = newest; number > oldest; --number)
+        if (read(number, entry) && std::abs(entry.ended) > std::abs(last.ended)) last = entry;
+    return last.ended == 0 ? std::nullopt : std::optional(sighting(last));
 }
 
 std::optional<Sighting> BoardView::find(std::uint32_t stream, std::uint64_t sequence) const {

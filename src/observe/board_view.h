@@ -73,8 +73,8 @@ public:
     [[nodiscard]] std::vector<Sighting> recent(std::size_t most) const;
     /// The newest first.
     [[nodiscard]] std::vector<Sighting> under_way() const;
-    /// The operation that began last.
-    [[nodiscard]] std::optional<Sighting> last() const;
+    /// The operation that ended last. Others may have begun after it.
+    [[nodiscard]] std::optional<Sighting> last_ended() const;
     /// A collective.
     [[nodiscard]] std::optional<Sighting> find(std::uint32_t stream, std::uint64_t sequence) const;
     /// Whether the message of this number under a tag, to or from `peer`, was ever begun.

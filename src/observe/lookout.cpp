@@ -22,20 +22,28 @@ std::string in_seconds(Lookout::Clock::duration time) {
     return fmt::format("{:.1f} s", std::chrono::duration<double>(time).count());
 }
 
+constexpr std::chrono::milliseconds a_while{500};
+// So many operations a rank has under way, or ends all at once, mostly.
+constexpr std::size_t looked_at_last = 16;
+
 // Whether it has been in its own code for a while: one that has just done something is at work.
 bool idles(const BoardView& board, Lookout::Clock::time_point now) {
-    constexpr std::chrono::milliseconds a_while{500};
     if (std::ranges::any_of(board.under_way(), &Sighting::blocking)) return false;
-    const std::optional<Sighting> last = board.last();
-    return !last || last->under_way || now - last->ended > a_while;
+    // An operation that began before may have ended after: its deadline passed, as this rank's did.
+    const std::optional<Sighting> last = board.last_ended();
+    return !last || now - last->ended > a_while;
 }
 
-// Whom it waits for in what is under way: the board may still show what came before.
-std::vector<int> waited_for(const BoardView& board) {
+// Whom it waits for in what is under way: the board may still show what came before. Or has waited
+// for in what has just failed: its deadline may have passed a moment before this rank's.
+std::vector<int> waited_for(const BoardView& board, Lookout::Clock::time_point now) {
     std::vector<int> ranks;
     const board::Waits waits = board.waits();
     if (waits.count == 0) return ranks;
-    const std::vector<Sighting> all = board.under_way();
+    std::vector<Sighting> all = board.recent(looked_at_last);
+    std::erase_if(all, [&](const Sighting& one) {
+        return !one.under_way && (!one.failed || now - one.ended > a_while);
+    });
     for (std::size_t i = 0; i < waits.count; ++i)
         if (std::ranges::find(all, waits.waits[i].number, &Sighting::number) != all.end())
             ranks.push_back(waits.waits[i].rank);
@@ -145,7 +153,7 @@ std::string Lookout::whereabouts(int rank, std::uint32_t stream, std::uint64_t s
     if (const auto errand = board->errand())
         return stopped +
                fmt::format("is {} for {}", errand->first, in_seconds(now - errand->second));
-    const std::optional<Sighting> last = board->last();
+    const std::optional<Sighting> last = board->last_ended();
     if (!last) return stopped + "has not called anything yet";
     return stopped + fmt::format("is in user code for {}, after {} on group \"{}\"",
                                  in_seconds(now - last->ended), last->call, last->group);
@@ -185,7 +193,7 @@ std::vector<int> Lookout::roots(const std::vector<int>& ranks, int self, Clock::
             roots.insert(rank);
             continue;
         }
-        const std::vector<int> next = waited_for(*board);
+        const std::vector<int> next = waited_for(*board, now);
         open.insert(open.end(), next.begin(), next.end());
     }
     if (roots.empty()) return ranks;

@@ -90,7 +90,7 @@ std::string describe_doing(const RankReport& report) {
         return fmt::format("is joining its world for {}",
                            report_seconds(report.taken - report.made));
     if (report.operations.empty()) return "has not called anything yet";
-    const Sighting& last = report.operations.front();
+    const Sighting& last = *std::ranges::max_element(report.operations, {}, &Sighting::ended);
     return fmt::format("is in user code for {}, after {} on group \"{}\"",
                        report_seconds(report.taken - last.ended), last.call, last.group);
 }

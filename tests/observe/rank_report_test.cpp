@@ -60,6 +60,23 @@ TEST(RankReport, SaysWhatTheRankDoes) {
         MatchesRegex(R"(is in user code for 5.* s, after all_reduce #42 .* on group "tp")"));
 }
 
+// A receive that was started before a message was sent, and failed long after.
+TEST(RankReport, WhatEndedLastCountsNotWhatBeganLast) {
+    Recorder recorder(3, 4);
+    recorder.set_token(token);
+    const auto now = Recorder::Clock::now();
+    const auto board = [&] { return BoardView::open(recorder.address()).value(); };
+    EXPECT_FALSE(board().last_ended());
+    const auto received = recorder.begin(record_of(OpKind::recv, 1), 9, 0, false, now - 100s);
+    const auto sent = recorder.begin(record_of(OpKind::send, 1), 9, 0, true, now - 100s);
+    recorder.end(sent, true, now - 90s);
+    EXPECT_EQ(board().last_ended()->kind, OpKind::send);
+    recorder.end(received, false, now - 50s);
+    EXPECT_EQ(board().last_ended()->kind, OpKind::recv);
+    EXPECT_THAT(describe_doing(report_of(recorder)),
+                MatchesRegex(R"(is in user code for 5.* s, after recv #1 .*)"));
+}
+
 TEST(RankReport, ShowsGroupsTrafficAndTheLastOperations) {
     Recorder recorder(1, 3);
     recorder.set_token(token);

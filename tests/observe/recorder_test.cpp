@@ -35,7 +35,7 @@ TEST(Recorder, ShowsWhatIsUnderWay) {
     const auto view = BoardView::open(recorder.address(), 3, token);
     ASSERT_TRUE(view);
     EXPECT_TRUE(view->under_way().empty());
-    EXPECT_FALSE(view->last());
+    EXPECT_FALSE(view->last_ended());
 
     const auto start = Recorder::Clock::now();
     const std::uint16_t group = recorder.number_of("tp0");
@@ -71,15 +71,15 @@ TEST(Recorder, KeepsTheLastOnes) {
     EXPECT_TRUE(view->find(1, 11));
     EXPECT_TRUE(view->has_reached(1, 1));
     // Of a stream that shares its place.
-    static_cast<void>(recorder.begin(record_of(OpKind::barrier, 3), 257, 0, true, start));
+    const auto newest = recorder.begin(record_of(OpKind::barrier, 3), 257, 0, true, start);
     EXPECT_TRUE(view->has_reached(1, board::slots + 10));
     EXPECT_FALSE(view->has_reached(1, board::slots + 11));
     EXPECT_TRUE(view->has_reached(257, 3));
-    recorder.end(view->last()->number, true, start);
+    recorder.end(newest, true, start);
     // What has been written over is not ended.
     recorder.end(oldest, false, start);
     EXPECT_TRUE(view->under_way().empty());
-    EXPECT_EQ(view->last()->sequence, 3U);
+    EXPECT_EQ(view->last_ended()->sequence, 3U);
 }
 
 TEST(Recorder, ShowsWhatIsWaitedForAsFarAsThereIsRoom) {
@@ -129,7 +129,7 @@ TEST(Recorder, MayBeReadWhileItIsWritten) {
         }
     });
     for (int looks = 0; looks < 2000;) {
-        const auto seen = view->last();
+        const auto seen = view->last_ended();
         if (!seen) continue;
         ++looks;
         const auto number = static_cast<std::int64_t>(seen->number);

@@ -62,9 +62,9 @@ TEST(Excerpt, ShowsWhatTheBoardShows) {
     EXPECT_EQ(under_way[0].group, "dp");
     EXPECT_EQ(under_way[0].begun, now - 2s + 1h);
     EXPECT_TRUE(under_way[0].blocking);
-    ASSERT_TRUE(view.last());
-    EXPECT_EQ(view.last()->sequence, 501U);
-    EXPECT_EQ(view.last()->ended, now - 1s + 1h);
+    ASSERT_TRUE(view.last_ended());
+    EXPECT_EQ(view.last_ended()->sequence, 501U);
+    EXPECT_EQ(view.last_ended()->ended, now - 1s + 1h);
     EXPECT_TRUE(view.has_reached(4, 501));
     EXPECT_FALSE(view.has_reached(3, 2));
     EXPECT_EQ(view.waits().count, 1U);
