@@ -14,6 +14,7 @@
 #include "trireme/op_makers.h"
 #include "trireme/operand.h"
 #include "trireme/prepared_operations.h"
+#include "trireme/shared_buffer.h"
 #include "trireme/work.h"
 
 namespace at {
@@ -37,10 +38,8 @@ class GroupState;
 ///
 /// All operations throw `Error`: `invalid_argument` or `unsupported` for misuse, before a byte is
 /// sent; `mismatch`, `timeout`, `peer_lost` or `aborted` otherwise, after which the group stays
-/// failed and says why at each later use. Other groups are not affected.
-///
-/// Counts are elements. `n` stands for `size()`.
-class Group : public PreparedOperations<Group>, private OpMakers {
+/// failed and says why at each later use. Other groups are not affected. Counts are elements.
+class Group : public PreparedOperations<Group>, public SharedAllocation<Group>, private OpMakers {
 public:
     /// No group: `is_member()` is false.
     Group() noexcept = default;
@@ -50,7 +49,7 @@ public:
     [[nodiscard]] bool is_member() const noexcept;
     /// This process's rank in the group, 0 to n - 1; -1 if it is not a member.
     [[nodiscard]] int rank() const noexcept;
-    [[nodiscard]] int size() const noexcept;
+    [[nodiscard]] int size() const noexcept;  ///< n in what follows
     [[nodiscard]] const std::string& name() const noexcept;
     /// The world rank of each group rank.
     [[nodiscard]] std::span<const int> ranks() const noexcept;
@@ -251,11 +250,10 @@ public:
     /// Turns many blocking calls on this group of one kind, dtype and reduce op, made by this
     /// thread inside `calls`, into one operation: `group.coalesce([&] { for (auto& x : all)
     /// group.all_reduce(x); })`. Nothing is sent before `calls` returns; what they name must live
-    /// until then, and none may write what another uses. Sends and receives may be mixed, and go on
-    /// side by side. Started and prepared operations go their own way. Throws `invalid_argument`,
-    /// with nothing sent, for calls that cannot become one; what is several calls in itself (split,
-    /// objects, send_tensor) and a receive from any source are refused. torch.distributed
-    /// coalescing, batch_isend_irecv; ncclGroupStart.
+    /// until then, and none may write what another uses. Sends and receives may be mixed. Started
+    /// and prepared operations go their own way. Throws `invalid_argument`, with nothing sent, for
+    /// calls that cannot become one; what is several calls in itself (split, objects, send_tensor)
+    /// and a receive from any source are refused. batch_isend_irecv; ncclGroupStart.
     template <std::invocable Calls>
     void coalesce(Calls&& calls) const {
         CoalescingScope scope(state(), limits_);
@@ -270,9 +268,8 @@ public:
 
     /// Sends `data` to `peer`; messages between two ranks with the same tag arrive in order. Small
     /// messages are buffered; large ones wait for the matching receive; to oneself they throw where
-    /// no receive was started. Counterparts: isend and irecv are `send_async` and `recv_async`; a
-    /// batch_isend_irecv is any number of them, in any order, and `wait_all`.
-    /// torch.distributed.send, MPI_Send.
+    /// no receive was started. isend and irecv of torch.distributed are `send_async` and
+    /// `recv_async`, batch_isend_irecv is any number of them, and `wait_all`. MPI_Send.
     template <OperandLike X>
     void send(X&& data, Peer peer, Tag tag = default_tag, Site site = Site::current()) const {
         from<X>(to_peer(OpKind::send, peer, tag, site), data);
@@ -329,6 +326,7 @@ public:
 
 private:
     friend class PreparedOperations<Group>;
+    friend std::shared_ptr<std::byte> detail::allocate_shared(const Group&, std::size_t, Site);
 
     /// The state, or throws where this process is no member.
     [[nodiscard]] const std::shared_ptr<GroupState>& state() const;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/TensorOptions.h>
 
 #include <concepts>
 #include <ranges>
@@ -69,6 +70,15 @@ struct OperandTraits<R> {
 ///
 /// Counterpart: input_split_sizes and output_split_sizes of all_to_all_single.
 [[nodiscard]] Split<at::Tensor> split_rows(const at::Tensor& tensor, at::IntArrayRef rows);
+
+/// A tensor of zeros in memory that every rank of `group` on this host maps, on which the group's
+/// operations are several times as fast: see `SharedBuffer`. All members must call it, with as many
+/// bytes. Throws `unsupported` for what is no strided tensor in host memory, else as
+/// `Group::allocate` does. Counterpart: torch.distributed._symmetric_memory.empty.
+///
+///     auto gradients = trireme::empty_shared({1024, 1024}, torch::kFloat32, group);
+[[nodiscard]] at::Tensor empty_shared(at::IntArrayRef sizes, const at::TensorOptions& options,
+                                      const Group& group, Site site = Site::current());
 
 /// The dtype under which tensors of `type` travel; throws `unsupported`, naming it, for a type
 /// that has none (quantised types, the 8-bit floats but e4m3fn and e5m2, and others).

@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
 
 #include "algorithm/algorithms.h"
+#include "algorithm/cells.h"
 #include "algorithm/schedule/partition.h"
 #include "core/pooled_vector.h"
 #include "trireme/error.h"
@@ -60,26 +64,40 @@ private:
 };
 
 // One piece of this rank's slice: the fold over all ranks, in rank order, and the result into every
-// rank's output. Returns the rank whose memory could not be reached, or -1.
+// rank's output. What this process maps is read where it lies. Returns the rank whose memory could
+// not be reached, or -1.
 int reduce_piece(Call& call, const PooledVector<Reach>& peers, std::size_t offset,
                  const Buffer& partial, const Buffer& arriving) {
     const std::size_t bytes = partial.bytes();
     const auto peer = [&](int rank) -> const Reach& {
         return peers[static_cast<std::size_t>(rank)];
     };
-    const Buffer own = {call.in().data + offset, partial.count, partial.dtype, partial.device};
+    const auto at = [&](const std::byte* data) {
+        return Buffer{const_cast<std::byte*>(data), partial.count, partial.dtype, partial.device};
+    };
+    Buffer left;  // what lower ranks have
+    std::shared_ptr<const std::byte> first;
+    bool viewed = false;
     for (int rank = 0; rank < call.size(); ++rank) {
-        const Buffer& target = rank == 0 ? partial : arriving;
-        if (rank == call.rank()) {
-            if (rank == 0)
-                call.copy(own, partial);
-            else
-                call.reduce(partial, own, partial);
+        Buffer here = at(call.in().data + offset);
+        std::shared_ptr<const std::byte> there;
+        if (rank != call.rank()) {
+            there = call.memory(rank)->view(peer(rank).in, offset, bytes);
+            viewed = viewed || there;
+            here = there ? at(there.get()) : rank == 0 ? partial : arriving;
+            if (!there && !call.memory(rank)->read(peer(rank).in, offset, {here.data, bytes}))
+                return rank;
+        }
+        if (rank == 0) {
+            left = here;
+            first = std::move(there);
             continue;
         }
-        if (!call.memory(rank)->read(peer(rank).in, offset, {target.data, bytes})) return rank;
-        if (rank != 0) call.reduce(partial, arriving, partial);
+        call.reduce(left, here, partial);
+        left = partial;
     }
+    for (int rank = 0; rank < call.size() && viewed; ++rank)
+        if (rank != call.rank() && !call.memory(rank)->is_open(peer(rank).in)) return rank;
     call.conclude(partial);
     for (int rank = 0; rank < call.size(); ++rank) {
         if (rank == call.rank())
@@ -90,6 +108,69 @@ int reduce_piece(Call& call, const PooledVector<Reach>& peers, std::size_t offse
     return -1;
 }
 
+// Where all meet, instead of by messages; null where there is no such place.
+Commons* meeting_place(const Call& call) noexcept {
+    return call.is_whole() ? call.place().commons : nullptr;
+}
+
+// Opens this rank's buffers to everybody, and learns where everybody's are.
+Task open_to_all(Call& call, PooledVector<Publication>& own, PooledVector<Reach>& peers) {
+    Commons* const commons = meeting_place(call);
+    const MessageHead head = call.head(exchange);
+    if (commons != nullptr) {
+        co_await await_cell(call);
+    }
+    for (int rank = 0; rank < call.size(); ++rank) {
+        if (rank == call.rank()) continue;
+        const Buffer reach = own.emplace_back(call, rank).message();
+        if (commons != nullptr) {
+            const auto place = static_cast<std::size_t>(rank) * sizeof(Reach);
+            std::memcpy(commons->own_payload(head.number) + place, reach.data, sizeof(Reach));
+            continue;
+        }
+        Send send(call, rank, exchange, reach);
+        co_await send;
+    }
+    if (commons != nullptr) {
+        commons->publish(head.number, head.fingerprint);
+        co_await await_cells(call);
+    }
+    for (int rank = 0; rank < call.size(); ++rank) {
+        Reach& reach = peers.emplace_back();
+        if (rank == call.rank()) continue;
+        if (commons != nullptr) {
+            const auto place = static_cast<std::size_t>(call.rank()) * sizeof(Reach);
+            std::memcpy(&reach, commons->payload(rank, head.number) + place, sizeof(Reach));
+            continue;
+        }
+        Receive receive(call, rank, exchange, as_buffer(reach));
+        co_await receive;
+    }
+}
+
+// Says that this rank is done with everybody's memory, and waits until everybody is.
+Task close_to_all(Call& call) {
+    if (Commons* const commons = meeting_place(call)) {
+        const std::uint64_t number = call.head(finished).number;
+        commons->leave(number);
+        for (int rank = 0; rank < call.size(); ++rank) {
+            Commons::Wait left(*commons, number, rank, Commons::Until::left);
+            co_await left;
+        }
+        co_return;
+    }
+    for (int rank = 0; rank < call.size(); ++rank) {
+        if (rank == call.rank()) continue;
+        Send send(call, rank, finished, {});
+        co_await send;
+    }
+    for (int rank = 0; rank < call.size(); ++rank) {
+        if (rank == call.rank()) continue;
+        Receive receive(call, rank, finished, {});
+        co_await receive;
+    }
+}
+
 }  // namespace
 
 // Through the peers' memory: each rank owns one slice. It reads that slice of everybody's input,
@@ -97,25 +178,14 @@ int reduce_piece(Call& call, const PooledVector<Reach>& peers, std::size_t offse
 // go straight from and to the users' buffers, so each rank moves n slices in and n slices out, and
 // the data crosses no staging memory. In place works because nobody but its owner touches a slice.
 //
-// Everybody opens its buffers to everybody first; those messages carry the fingerprints, so nothing
-// is read or written unless all ranks made the same call. The closing signals say that a rank is
-// done with everybody's memory.
+// Everybody opens its buffers to everybody first, with the fingerprint, so nothing is read or
+// written unless all ranks made the same call. At the end each says that it is done with
+// everybody's memory. Both go through the cells of the group's commons, or by messages.
 Task all_reduce_direct(Call& call) {
     const auto ranks = static_cast<std::size_t>(call.size());
     PooledVector<Publication> own(call.pool(), ranks);
-    for (int rank = 0; rank < call.size(); ++rank) {
-        if (rank == call.rank()) continue;
-        own.emplace_back(call, rank);
-        Send send(call, rank, exchange, own.back().message());
-        co_await send;
-    }
     PooledVector<Reach> peers(call.pool(), ranks);
-    for (int rank = 0; rank < call.size(); ++rank) {
-        Reach& reach = peers.emplace_back();
-        if (rank == call.rank()) continue;
-        Receive receive(call, rank, exchange, as_buffer(reach));
-        co_await receive;
-    }
+    co_await open_to_all(call, own, peers);
 
     const std::size_t width = size_of(call.in().dtype);
     const schedule::Partition slices{call.in().count, call.size(), BlockPool::alignment / width};
@@ -146,16 +216,7 @@ Task all_reduce_direct(Call& call) {
         call.link(rank).traffic().count_received(bytes);
     }
 
-    for (int rank = 0; rank < call.size(); ++rank) {
-        if (rank == call.rank()) continue;
-        Send send(call, rank, finished, {});
-        co_await send;
-    }
-    for (int rank = 0; rank < call.size(); ++rank) {
-        if (rank == call.rank()) continue;
-        Receive receive(call, rank, finished, {});
-        co_await receive;
-    }
+    co_await close_to_all(call);
 }
 
 }  // namespace trireme::algorithm

@@ -113,6 +113,8 @@ public:
         return place_->source != nullptr ? place_->source->link(member)
                                          : *place_->links[static_cast<std::size_t>(member)];
     }
+    /// Whether it is no part of another one.
+    [[nodiscard]] bool is_whole() const noexcept { return first_step_ == 0 && members_.empty(); }
     [[nodiscard]] MessageHead head(int step) const noexcept;
     [[nodiscard]] const Combine* combine() const noexcept { return &combine_; }
     [[nodiscard]] const Place& place() const noexcept { return *place_; }

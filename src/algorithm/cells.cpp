@@ -101,23 +101,17 @@ void take_from_cells(const Call& call, const Commons& commons, std::uint64_t num
     }
 }
 
-// Through memory that all ranks of the group map (see `Commons`): everyone writes what it has into
-// a cell of its own, and reads all others'. One step, whatever the number of ranks, but everyone
-// reads everything: for little data on one host. Reductions fold the cells in rank order, so all
-// ranks compute the same bits. Nothing is written into a user's memory before all fingerprints that
-// this rank needs have been compared.
-Task cells(Call& call) {
+Task await_cell(Call& call) {
     Commons& commons = *call.place().commons;
     const MessageHead head = call.head(0);
-    // The short way may have brought it already.
-    if (!commons.has_published(head.number)) {
-        Commons::Wait room(commons, head.number);
-        co_await room;
-        refuse_strangers(call, commons, head);
-        bring_to_cell(call.op(), call.rank(), commons, head.number);
-        commons.publish(head.number, head.fingerprint);
-        count_cells_traffic(call);
-    }
+    Commons::Wait room(commons, head.number);
+    co_await room;
+    refuse_strangers(call, commons, head);
+}
+
+Task await_cells(Call& call) {
+    Commons& commons = *call.place().commons;
+    const MessageHead head = call.head(0);
     for (int rank = 0; rank < call.size(); ++rank) {
         if (!needs_cell_of(call, rank)) continue;
         Commons::Wait arrival(commons, head.number, rank);
@@ -130,6 +124,24 @@ Task cells(Call& call) {
         throw Error(head.owner->mismatch(call.link(rank).peer(), envelope, 0));
     }
     if (needs_all_cells(call)) commons.compared(head.number);
+}
+
+// Through memory that all ranks of the group map (see `Commons`): everyone writes what it has into
+// a cell of its own, and reads all others'. One step, whatever the number of ranks, but everyone
+// reads everything: for little data on one host. Reductions fold the cells in rank order, so all
+// ranks compute the same bits. Nothing is written into a user's memory before all fingerprints that
+// this rank needs have been compared.
+Task cells(Call& call) {
+    Commons& commons = *call.place().commons;
+    const MessageHead head = call.head(0);
+    // The short way may have brought it already.
+    if (!commons.has_published(head.number)) {
+        co_await await_cell(call);
+        bring_to_cell(call.op(), call.rank(), commons, head.number);
+        commons.publish(head.number, head.fingerprint);
+        count_cells_traffic(call);
+    }
+    co_await await_cells(call);
     take_from_cells(call, commons, head.number);
 }
 

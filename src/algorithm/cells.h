@@ -27,6 +27,14 @@ void bring_to_cell(const Op& op, int own_rank, Commons& commons, std::uint64_t n
 /// Counts what passes between this rank and the others.
 void count_cells_traffic(const Call& call) noexcept;
 
+/// Waits until there is room for what this rank brings to an operation, and throws where a member's
+/// call of an earlier one was another.
+Task await_cell(Call& call);
+
+/// Waits for what the others bring, those of which this rank needs something, and throws where
+/// their call is another.
+Task await_cells(Call& call);
+
 /// Makes this rank's result, once all have come that it needs.
 void take_from_cells(const Call& call, const Commons& commons, std::uint64_t number);
 

@@ -35,7 +35,8 @@ constexpr std::array table = std::to_array<Algorithm>({
     {OpKind::all_reduce, "halving", a::all_reduce_halving, any_situation, 16 * KiB, 2},
     {OpKind::all_reduce, "ring", a::all_reduce_ring, any_situation, 64 * KiB, 2},
     {OpKind::all_reduce, "hosts", a::all_reduce_hosts, needs_hosts, 4 * KiB, 3},
-    {OpKind::all_reduce, "direct", a::all_reduce_direct, needs_memory | rank_order, 64 * KiB, 2},
+    {OpKind::all_reduce, "direct", a::all_reduce_direct,
+     needs_memory | rank_order | meets_in_commons, 64 * KiB, 2},
     {OpKind::all_reduce, "cells", a::cells, by_cells | rank_order, 0, 2, 64},
     {OpKind::all_reduce, "alone", a::alone, rank_order, 0, 1, 1},
 

@@ -22,6 +22,8 @@ enum AlgorithmTrait : std::uint8_t {
     /// these.
     rank_order = 8,
     needs_commons = 16,  ///< memory that all ranks map, and little data
+    /// Where there is such memory it meets there, and shows its call by itself.
+    meets_in_commons = 32,
 };
 
 inline constexpr std::size_t any_bytes = ~std::size_t{0};

@@ -1,19 +1,15 @@
 #include "core/tensor_header.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "core/host_memory.h"
+
 namespace trireme {
 
 namespace {
-
-std::uint64_t host_memory() {
-    return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-           static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
 
 std::optional<std::string> problem_of_size(std::span<const std::int64_t> sizes,
                                            std::size_t element) {

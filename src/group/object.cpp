@@ -2,7 +2,6 @@
 
 #include <cxxabi.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -14,6 +13,7 @@
 #include <typeinfo>
 #include <vector>
 
+#include "core/host_memory.h"
 #include "trireme/error.h"
 #include "trireme/group.h"
 
@@ -32,8 +32,7 @@ struct Header {
 
 // The length, of an object that is to come, if this host could hold it.
 std::size_t believable(std::uint64_t bytes, const Group& group, int source) {
-    const auto memory = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                        static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    const std::uint64_t memory = host_memory();
     if (bytes > memory)
         throw Error(ErrorCode::mismatch,
                     fmt::format("group \"{}\": rank {} announces an object of {} bytes, more than "

@@ -81,7 +81,8 @@ void Operation::launch(int peer) {
     // A rank that waits at this one's cell sees at once what it does instead.
     if (Commons* commons = group_.place().commons;
         commons != nullptr && !info(record_.kind).point_to_point &&
-        (algorithm_->traits & needs_commons) == 0 && commons->has_room(head.number)) {
+        (algorithm_->traits & (needs_commons | meets_in_commons)) == 0 &&
+        commons->has_room(head.number)) {
         if (commons->must_compare(head.number)) group_.compare_cells();
         commons->publish(head.number, head.fingerprint);
     }

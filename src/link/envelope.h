@@ -46,6 +46,8 @@ struct RemoteBuffer {
     std::uint64_t length = 0;
     std::uint32_t slot = 0;        ///< the publication that must be open
     std::uint32_t generation = 0;  ///< ... and have this generation; 0: not readable from outside
+    std::uint32_t area = 0;        ///< the owner's area in which it lies, see `SharedArea`; 0: none
+    std::uint32_t reserved = 0;
 };
 
 /// Follows the envelope of an `offer`.
@@ -54,7 +56,7 @@ struct OfferBody {
     std::uint32_t reserved = 0;
     RemoteBuffer source{};
 };
-static_assert(sizeof(OfferBody) == 32);
+static_assert(sizeof(OfferBody) == 40);
 
 /// Follows the envelope of an `accept`.
 struct AcceptBody {

@@ -1,12 +1,17 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 
 #include "link/envelope.h"
 #include "link/wire.h"
 
 namespace trireme {
+
+namespace shm {
+struct SharedArea;
+}
 
 /// Direct access to a peer's memory, where the transport has it: the memory verbs.
 ///
@@ -48,6 +53,32 @@ public:
     /// the peer is gone.
     [[nodiscard]] virtual bool write(const RemoteBuffer& target, std::size_t offset,
                                      ConstBytes source) noexcept = 0;
+
+    // --- Memory that both map ------------------------------------------------------------------
+
+    /// The peer maps `own`, memory of this process; this process maps `theirs`. What is published
+    /// there is read and written in place from now on, as long as both are.
+    virtual void share(std::weak_ptr<const shm::SharedArea> own,
+                       std::weak_ptr<const shm::SharedArea> theirs) {
+        static_cast<void>(own);
+        static_cast<void>(theirs);
+    }
+
+    /// What lies at `offset` of the peer's memory, where this process maps it; else, or where the
+    /// publication has been withdrawn, null. What is read there is void unless the publication
+    /// still `is_open` afterwards.
+    [[nodiscard]] virtual std::shared_ptr<const std::byte> view(const RemoteBuffer& source,
+                                                                std::size_t offset,
+                                                                std::size_t bytes) noexcept {
+        static_cast<void>(source);
+        static_cast<void>(offset);
+        static_cast<void>(bytes);
+        return nullptr;
+    }
+    [[nodiscard]] virtual bool is_open(const RemoteBuffer& source) noexcept {
+        static_cast<void>(source);
+        return false;
+    }
 };
 
 }  // namespace trireme

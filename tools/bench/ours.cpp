@@ -149,6 +149,11 @@ public:
     [[nodiscard]] int size() const override { return world_.size(); }
     void barrier() override { group_.barrier(); }
 
+    std::byte* allocate_shared(std::size_t bytes) override {
+        shared_ = group_.allocate<std::byte>(bytes);
+        return shared_.data();
+    }
+
     Call prepare(const Cell& cell, std::span<const Slot> slots) override {
         const ReduceOp op = info(cell.operation).reduces ? reduction_of(cell.reduce) : sum;
         const auto calls = [&]<class T>(T) {
@@ -170,6 +175,7 @@ public:
 private:
     World world_;
     Group group_;
+    SharedBuffer<std::byte> shared_;
 };
 
 }  // namespace

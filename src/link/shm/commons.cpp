@@ -107,6 +107,11 @@ void Commons::publish(std::uint64_t number, std::uint64_t fingerprint) noexcept 
     for (Link* link : peers_) link->wake_peer();
 }
 
+void Commons::leave(std::uint64_t number) noexcept {
+    cell(rank_, number).left.store(number, std::memory_order_release);
+    for (Link* link : peers_) link->wake_peer();
+}
+
 void Commons::finish(std::uint64_t number) noexcept {
     if (number == done_ + 1 && done_ahead_.empty()) {
         ++done_;
@@ -165,6 +170,9 @@ bool Commons::Wait::over() const noexcept {
     // Who makes another call may never come to this one.
     if (commons_.has_uncompared(number_) && commons_.find_stranger(number_)) return true;
     if (rank_ < 0) return commons_.is_free(number_);
+    // Its cell is not used again before this member is done with the operation, too.
+    if (until_ == Until::left)
+        return commons_.cell(rank_, number_).left.load(std::memory_order_acquire) == number_;
     return commons_.has_come(rank_, number_) || commons_.has_passed(rank_, number_);
 }
 

@@ -24,7 +24,7 @@ class Link;
 namespace commons {
 
 inline constexpr std::uint64_t magic = 0x6e6f'6d6d'6f63'7254;  // "Trcommon"
-inline constexpr std::uint32_t layout_version = 1;
+inline constexpr std::uint32_t layout_version = 2;
 
 /// So many operations of a group may lie in its cells at a time.
 inline constexpr std::size_t depth = 4;
@@ -45,7 +45,7 @@ struct alignas(shm::apart) Cell {
     std::atomic<std::uint64_t> number;       ///< of the operation; written last
     std::atomic<std::uint64_t> fingerprint;  ///< of the call that the member made
     std::atomic<std::uint64_t> done;         ///< as `Member::done` was when it was written
-    std::uint64_t reserved;
+    std::atomic<std::uint64_t> left;  ///< its number once the member has left it: see `leave`
     std::array<std::byte, payload_bytes> payload;
 };
 static_assert(sizeof(Cell) / shm::apart % 2 == 1);
@@ -158,15 +158,21 @@ public:
         return compared_ + commons::depth < number;
     }
 
+    /// This member touches the others' memory no more, of an operation in which they do so.
+    void leave(std::uint64_t number) noexcept;
+
     // --- Waiting -------------------------------------------------------------------------------
 
-    /// Waits until a member has come to an operation, or passed it, or, without a rank, until there
-    /// is room for one; or until there is a stranger among earlier operations. To be awaited by a
-    /// `Task`; throws what the group failed with.
+    enum class Until : std::uint8_t { come, left };
+
+    /// Waits until a member has come to an operation, or passed it, or has left it, or, without a
+    /// rank, until there is room for one; or until there is a stranger among earlier operations. To
+    /// be awaited by a `Task`; throws what the group failed with.
     class Wait {
     public:
-        Wait(Commons& commons, std::uint64_t number, int rank = -1) noexcept
-            : commons_(commons), number_(number), rank_(rank) {}
+        Wait(Commons& commons, std::uint64_t number, int rank = -1,
+             Until until = Until::come) noexcept
+            : commons_(commons), number_(number), rank_(rank), until_(until) {}
         Wait(const Wait&) = delete;
         Wait& operator=(const Wait&) = delete;
         ~Wait() = default;
@@ -182,6 +188,7 @@ public:
         Commons& commons_;
         std::uint64_t number_;
         int rank_;
+        Until until_;
         std::coroutine_handle<> waiter_;
         std::exception_ptr error_;
     };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 namespace trireme {
@@ -56,8 +57,52 @@ std::optional<RemoteBuffer> ShmMemory::publish(Bytes memory) noexcept {
     std::uint32_t& generation = generations_[slot];
     if (++generation == 0) ++generation;  // 0 means closed
     published_.leases[slot].open.store(generation, std::memory_order_release);
-    return RemoteBuffer{reinterpret_cast<std::uintptr_t>(memory.data()), memory.size(), slot,
-                        generation};
+    RemoteBuffer published{.address = reinterpret_cast<std::uintptr_t>(memory.data()),
+                           .length = memory.size(),
+                           .slot = slot,
+                           .generation = generation};
+    for (const auto& one : own_areas_) {
+        const auto area = one.lock();
+        if (area && area->find(published.address, memory.size()) != nullptr)
+            published.area = area->number;
+    }
+    return published;
+}
+
+void ShmMemory::share(std::weak_ptr<const shm::SharedArea> own,
+                      std::weak_ptr<const shm::SharedArea> theirs) {
+    for (auto* areas : {&own_areas_, &peer_areas_})
+        std::erase_if(*areas, [](const auto& area) { return area.expired(); });
+    own_areas_.push_back(std::move(own));
+    peer_areas_.push_back(std::move(theirs));
+}
+
+std::shared_ptr<std::byte> ShmMemory::find_shared(const RemoteBuffer& buffer, std::size_t offset,
+                                                  std::size_t bytes) noexcept {
+    if (buffer.area == 0) return nullptr;
+    for (const auto& one : peer_areas_) {
+        auto area = one.lock();
+        if (!area || area->number != buffer.area) continue;
+        std::byte* const here = area->find(buffer.address + offset, bytes);
+        return here == nullptr ? nullptr : std::shared_ptr<std::byte>(std::move(area), here);
+    }
+    return nullptr;
+}
+
+std::shared_ptr<const std::byte> ShmMemory::view(const RemoteBuffer& source, std::size_t offset,
+                                                 std::size_t bytes) noexcept {
+    const shm::Lease* const lease = lease_of(source, offset, bytes);
+    if (lease == nullptr || lease->open.load(std::memory_order_acquire) != source.generation)
+        return nullptr;
+    return find_shared(source, offset, bytes);
+}
+
+// The exchange, and not a plain load, keeps this look behind what was read before.
+bool ShmMemory::is_open(const RemoteBuffer& source) noexcept {
+    shm::Lease* const lease = lease_of(source, 0, 0);
+    if (lease == nullptr) return false;
+    lease->busy.exchange(0, std::memory_order_seq_cst);
+    return lease->open.load(std::memory_order_seq_cst) == source.generation;
 }
 
 // Either the peer, after it set `busy`, sees the lease closed, or the owner, after it closed the
@@ -107,13 +152,13 @@ bool ShmMemory::read(const RemoteBuffer& source, std::size_t offset, Bytes targe
     shm::Lease* lease = lease_of(source, offset, target.size());
     if (lease == nullptr) return false;
     if (lease->open.load(std::memory_order_acquire) != source.generation) return false;
-    if (!move(Direction::read, peer_->process.pid(), source.address + offset, target.data(),
-              target.size())) {
+    if (const auto shared = find_shared(source, offset, target.size())) {
+        std::memcpy(target.data(), shared.get(), target.size());
+    } else if (!move(Direction::read, peer_->process.pid(), source.address + offset, target.data(),
+                     target.size())) {
         return false;
     }
-    // The exchange, and not a plain load, keeps the second look behind the copy.
-    lease->busy.exchange(0, std::memory_order_seq_cst);
-    return lease->open.load(std::memory_order_seq_cst) == source.generation;
+    return is_open(source);
 }
 
 bool ShmMemory::write(const RemoteBuffer& target, std::size_t offset, ConstBytes source) noexcept {
@@ -121,12 +166,16 @@ bool ShmMemory::write(const RemoteBuffer& target, std::size_t offset, ConstBytes
     if (lease == nullptr) return false;
     // The kernel only reads it.
     auto* from = const_cast<std::byte*>(source.data());
+    const auto shared = find_shared(target, offset, source.size());
     for (std::size_t done = 0; done < source.size();) {
         const std::size_t bytes = std::min(source.size() - done, lease_bytes);
         lease->busy.store(1, std::memory_order_seq_cst);
-        const bool moved = lease->open.load(std::memory_order_seq_cst) == target.generation &&
-                           move(Direction::write, peer_->process.pid(),
-                                target.address + offset + done, from + done, bytes);
+        bool moved = lease->open.load(std::memory_order_seq_cst) == target.generation;
+        if (moved && shared)
+            std::memcpy(shared.get() + done, from + done, bytes);
+        else if (moved)
+            moved = move(Direction::write, peer_->process.pid(), target.address + offset + done,
+                         from + done, bytes);
         lease->busy.store(0, std::memory_order_release);
         if (!moved) return false;
         done += bytes;

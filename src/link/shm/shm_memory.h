@@ -7,11 +7,13 @@
 
 #include "link/peer_memory.h"
 #include "link/shm/inbox.h"
+#include "link/shm/shared_area.h"
 #include "link/shm/shm_peer.h"
 
 namespace trireme {
 
-/// The memory of a process on the same host, through the kernel (process_vm_readv and _writev).
+/// The memory of a process on the same host, through the kernel (process_vm_readv and _writev), or,
+/// where both map it, in place.
 ///
 /// Writes follow the lease protocol of `PeerMemory`. Reads take no lease, so that a reader that is
 /// slow or stopped never holds up the owner: they look before and after whether the publication is
@@ -29,7 +31,17 @@ public:
     [[nodiscard]] bool write(const RemoteBuffer& target, std::size_t offset,
                              ConstBytes source) noexcept override;
 
+    void share(std::weak_ptr<const shm::SharedArea> own,
+               std::weak_ptr<const shm::SharedArea> theirs) override;
+    [[nodiscard]] std::shared_ptr<const std::byte> view(const RemoteBuffer& source,
+                                                        std::size_t offset,
+                                                        std::size_t bytes) noexcept override;
+    [[nodiscard]] bool is_open(const RemoteBuffer& source) noexcept override;
+
 private:
+    [[nodiscard]] std::shared_ptr<std::byte> find_shared(const RemoteBuffer& buffer,
+                                                         std::size_t offset,
+                                                         std::size_t bytes) noexcept;
     [[nodiscard]] shm::Lease* lease_of(const RemoteBuffer& buffer, std::size_t offset,
                                        std::size_t bytes) noexcept;
     void wait_until_idle(const shm::Lease& lease) noexcept;
@@ -39,6 +51,8 @@ private:
     shm::Region& published_;  // where this rank opens leases for the peer
     std::array<std::uint32_t, shm::lease_slots> generations_{};
     std::vector<std::uint32_t> free_slots_;
+    std::vector<std::weak_ptr<const shm::SharedArea>> own_areas_;  // that the peer maps
+    std::vector<std::weak_ptr<const shm::SharedArea>> peer_areas_;
 };
 
 }  // namespace trireme
