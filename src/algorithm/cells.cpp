@@ -11,6 +11,17 @@ namespace {
 // The fingerprint of no operation: of a member that has gone on without showing its call.
 constexpr std::uint64_t unknown_call = ~std::uint64_t{0};
 
+enum class Flow : std::uint8_t { among_all, from_root, to_root };
+
+Flow flow_of(OpKind kind) noexcept {
+    switch (kind) {
+        case OpKind::broadcast:
+        case OpKind::scatter: return Flow::from_root;
+        case OpKind::gather: return Flow::to_root;
+        default: return Flow::among_all;
+    }
+}
+
 // What `rank` brought, from `offset` on, as a buffer like `shape`; it is only read.
 Buffer brought_by(const Commons& commons, int rank, std::uint64_t number, std::size_t offset,
                   const Buffer& shape) noexcept {
@@ -56,24 +67,38 @@ void bring_to_cell(const Op& op, int own_rank, Commons& commons, std::uint64_t n
     }
 }
 
-bool needs_all_cells(const Call& call) noexcept { return call.op().kind != OpKind::broadcast; }
-
-bool needs_cell_of(const Call& call, int rank) noexcept {
-    if (rank == call.rank()) return false;
-    return needs_all_cells(call) || rank == call.peer();
+bool needs_all_cells(const Call& call) noexcept {
+    return flow_of(call.op().kind) == Flow::among_all;
 }
 
-void count_cells_traffic(const Call& call) noexcept {
-    const OpKind kind = call.op().kind;
-    if (kind == OpKind::barrier) return;
-    const bool parted = kind == OpKind::all_to_all || kind == OpKind::reduce_scatter;
-    const std::size_t bytes = (parted ? call.in_block(0) : call.in()).bytes();
-    for (int rank = 0; rank < call.size(); ++rank) {
-        if (rank == call.rank()) continue;
-        const bool rooted = kind == OpKind::broadcast;
-        Traffic& traffic = call.link(rank).traffic();
-        if (!rooted || call.rank() == call.peer()) traffic.count_sent(bytes);
-        if (!rooted || rank == call.peer()) traffic.count_received(bytes);
+bool reads_from(const Call& call, int rank) noexcept {
+    if (rank == call.rank()) return false;
+    switch (flow_of(call.op().kind)) {
+        case Flow::from_root: return rank == call.peer();
+        case Flow::to_root: return call.rank() == call.peer();
+        default: return true;
+    }
+}
+
+bool is_read_by(const Call& call, int rank) noexcept {
+    if (rank == call.rank()) return false;
+    switch (flow_of(call.op().kind)) {
+        case Flow::from_root: return call.rank() == call.peer();
+        case Flow::to_root: return rank == call.peer();
+        default: return true;
+    }
+}
+
+CellsTraffic cells_traffic(const Call& call) noexcept {
+    switch (call.op().kind) {
+        case OpKind::barrier: return {};
+        case OpKind::broadcast: {
+            const std::size_t bytes = call.out().bytes();
+            return call.rank() == call.peer() ? CellsTraffic{bytes, 0} : CellsTraffic{0, bytes};
+        }
+        case OpKind::all_to_all:
+        case OpKind::reduce_scatter: return {call.in_block(0).bytes(), call.in_block(0).bytes()};
+        default: return {call.in().bytes(), call.in().bytes()};
     }
 }
 
@@ -113,7 +138,7 @@ Task await_cells(Call& call) {
     Commons& commons = *call.place().commons;
     const MessageHead head = call.head(0);
     for (int rank = 0; rank < call.size(); ++rank) {
-        if (!needs_cell_of(call, rank)) continue;
+        if (!reads_from(call, rank)) continue;
         Commons::Wait arrival(commons, head.number, rank);
         co_await arrival;
         refuse_strangers(call, commons, head);
@@ -139,7 +164,12 @@ Task cells(Call& call) {
         co_await await_cell(call);
         bring_to_cell(call.op(), call.rank(), commons, head.number);
         commons.publish(head.number, head.fingerprint);
-        count_cells_traffic(call);
+        const CellsTraffic traffic = cells_traffic(call);
+        for (int rank = 0; rank < call.size(); ++rank) {
+            if (rank == call.rank()) continue;
+            call.link(rank).traffic().count_sent(traffic.sent);
+            if (reads_from(call, rank)) call.link(rank).traffic().count_received(traffic.received);
+        }
     }
     co_await await_cells(call);
     take_from_cells(call, commons, head.number);

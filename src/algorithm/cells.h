@@ -10,8 +10,8 @@
 
 namespace trireme::algorithm {
 
-/// The longest payload: what is prepared in a wider type must fit as well.
-inline constexpr std::size_t cells_bytes = commons::payload_bytes / 2;
+/// The longest payload; of values that are reduced in a wider type half as much.
+inline constexpr std::size_t cells_bytes = commons::payload_bytes;
 /// The most that a rank reads of all others.
 inline constexpr std::size_t cells_read_bytes = 128 * 1024;
 
@@ -21,11 +21,16 @@ void bring_to_cell(const Op& op, int own_rank, Commons& commons, std::uint64_t n
 /// Whether every rank must wait for every other.
 [[nodiscard]] bool needs_all_cells(const Call& call) noexcept;
 
-/// Whether this rank must wait for what `rank` brings.
-[[nodiscard]] bool needs_cell_of(const Call& call, int rank) noexcept;
+/// Whether this rank must wait for what `rank` brings, and `rank` for what this rank brings.
+[[nodiscard]] bool reads_from(const Call& call, int rank) noexcept;
+[[nodiscard]] bool is_read_by(const Call& call, int rank) noexcept;
 
-/// Counts what passes between this rank and the others.
-void count_cells_traffic(const Call& call) noexcept;
+/// How many bytes this rank sends to each other, and receives from each that it `reads_from`.
+struct CellsTraffic {
+    std::size_t sent = 0;
+    std::size_t received = 0;
+};
+[[nodiscard]] CellsTraffic cells_traffic(const Call& call) noexcept;
 
 /// Waits until there is room for what this rank brings to an operation, and throws where a member's
 /// call of an earlier one was another.

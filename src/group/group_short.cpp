@@ -101,11 +101,15 @@ bool is_like(const Op& op, const ShortCall& known) noexcept {
 
 void GroupState::learn(const Op& op, ShortCall& known) {
     known.known = false;
+    last_.settle(known.record);
     validate(op, *this);
     OpRecord record = OpRecord::make(op, 0);
     const Algorithm& row = select(op, record);
     record.algorithm = row.name.data();
     const bool is_short = (row.traits & needs_commons) != 0 && !needs_preparation(op);
+    const Call call(op, place_, MessageHead{});
+    const algorithm::CellsTraffic traffic =
+        is_short ? algorithm::cells_traffic(call) : algorithm::CellsTraffic{};
     known = {.kind = op.kind,
              .in = only(op.in),
              .out = only(op.out),
@@ -117,16 +121,24 @@ void GroupState::learn(const Op& op, ShortCall& known) {
              .algorithm = is_short ? &row : nullptr,
              .record = record,
              .entry = world_->recorder().entry_of(record, stream(), shown_name(), true),
-             .combine = *Call(op, place_, MessageHead{}).combine(),
+             .combine = *call.combine(),
+             .needs_all = algorithm::needs_all_cells(call),
+             .sent = traffic.sent,
+             .received = traffic.received,
              .known = true};
 }
 
 // What an algorithm does over `cells`, without a task, an `Operation` and the engine's rounds,
 // which together take longer than a cache line between two cores. What this rank brings is shown
-// first, and what the others bring is asked for; the call is written down while it is on its way;
-// the time of its end is that of the last look at the clock. Whatever is not plain goes the long
-// way, from where it stands: a peer that does not come soon, a mismatch, a failure.
-bool GroupState::run_short(const Op& op, Opening& opening) {
+// first; the call is written down while it is on its way, and only then what the others bring is
+// looked at: who looks at a line before it is written takes it away from its writer, and both wait
+// for it once more. The time of the end is that of the last look at the clock. Whatever is not
+// plain goes the long way, from where it stands: a peer that does not come soon, a mismatch, a
+// failure.
+//
+// Hot: GCC takes what stands behind so many early returns for rarely run, and makes it small
+// instead of fast.
+[[gnu::hot]] bool GroupState::run_short(const Op& op, Opening& opening) {
     if (!is_plain(op) || info(op.kind).point_to_point) return false;
     const Engine::Turn turn(engine());
     if (failure_ || !under_way_.empty() || !engine().rests()) return false;
@@ -136,47 +148,57 @@ bool GroupState::run_short(const Op& op, Opening& opening) {
     if (!is_like(op, known)) learn(op, known);
     const std::uint64_t number = collectives_ + 1;
     if (known.algorithm == nullptr) return false;
+    const int own = rank();
+    const int ranks = size();
     ShortWait wait(engine().is_crowded());
     // A root may be that far ahead of the others.
     while (!commons_->has_room(number))
         if (!wait.idle()) return false;
     if (commons_->must_compare(number) && commons_->find_stranger(number)) return false;
     const std::uint64_t fingerprint = known.fingerprint;
-    algorithm::bring_to_cell(op, rank(), *commons_, number);
+    algorithm::bring_to_cell(op, own, *commons_, number);
     commons_->publish(number, fingerprint);
 
-    const Call call(op, place_, known.combine);
-    for (int peer = 0; peer < size(); ++peer)
-        if (algorithm::needs_cell_of(call, peer)) commons_->expect(peer, number);
+    const auto needs = [&](int peer) {
+        return peer != own && (known.needs_all || peer == op.peer);
+    };
 
     collectives_ = number;
     const auto write_down = [&] {
-        OpRecord& record = last_[number % remembered];
-        record = known.record;
-        record.sequence = number;
+        last_.add(known.record, number);
         opening.begun = engine().quick_now();
         opening.shown = world_->recorder().begin(known.entry, number, opening.begun);
     };
     const auto go_on_long = [&] {
         if constexpr (!is_watched) write_down();
-        opening.record = last_[number % remembered];
+        opening.record = std::make_unique<OpRecord>(last_.at(number));
         opening.algorithm = known.algorithm;
         return false;
     };
     if constexpr (is_watched) write_down();
 
-    if constexpr (is_watched) algorithm::count_cells_traffic(call);
     wait.restart(opening.begun);
-    for (int peer = 0; peer < size(); ++peer) {
-        if (!algorithm::needs_cell_of(call, peer)) continue;
+    for (int peer = 0; peer < ranks; ++peer) {
+        if (peer == own) continue;
+        if constexpr (is_watched) {
+            Traffic& traffic = plan_.links[static_cast<std::size_t>(peer)]->traffic();
+            traffic.count_sent(known.sent);
+            if (needs(peer)) traffic.count_received(known.received);
+        }
+    }
+    for (int peer = 0; peer < ranks; ++peer) {
+        if (!needs(peer)) continue;
         while (!commons_->has_come(peer, number))
             if (!wait.idle()) return go_on_long();
         if (is_watched && commons_->fingerprint(peer, number) != fingerprint) return go_on_long();
     }
     if (is_watched && commons_->has_uncompared(number) && commons_->find_stranger(number))
         return go_on_long();
-    if (algorithm::needs_all_cells(call)) commons_->compared(number);
-    algorithm::take_from_cells(call, *commons_, number);
+    if (known.needs_all) {
+        commons_->compared(number);
+        commons_->learn_room(number);
+    }
+    algorithm::take_from_cells(Call(op, place_, known.combine), *commons_, number);
     commons_->finish(number);
     if constexpr (is_watched) world_->recorder().end(opening.shown, true, wait.now());
     if (++short_calls % calls_per_glance == 0) engine().glance();

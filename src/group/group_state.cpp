@@ -61,14 +61,16 @@ const Algorithm& GroupState::select(const Op& op, const OpRecord& record) const 
         row.counts == Counts::equal || (row.counts != Counts::pairwise && !record.uneven);
     // Of uneven parts all ranks know only the list, not one number that is every rank's.
     const bool commutes = op.reduce.user() == nullptr || op.reduce.user()->commutes();
-    return world_->choice().select({.kind = op.kind,
-                                    .bytes = agreed ? record.count * size_of(record.dtype) : 0,
-                                    .ranks = size(),
-                                    .memory = plan_.memory_reachable,
-                                    .commons = commons_ != nullptr,
-                                    .uneven = record.uneven,
-                                    .several_hosts = several_hosts_,
-                                    .in_rank_order = plan_.reproducible || !commutes});
+    return world_->choice().select(
+        {.kind = op.kind,
+         .bytes = agreed ? record.count * size_of(record.dtype) : 0,
+         .ranks = size(),
+         .memory = plan_.memory_reachable,
+         .commons = commons_ != nullptr,
+         .uneven = record.uneven,
+         .widened = row.reduces && accumulation_dtype(record.dtype) != record.dtype,
+         .several_hosts = several_hosts_,
+         .in_rank_order = plan_.reproducible || !commutes});
 }
 
 Engine::Clock::time_point GroupState::deadline(const Op& op, Timeout timeout,
@@ -302,7 +304,7 @@ void GroupState::number(OpRecord& record) {
         return;
     }
     record.sequence = ++collectives_;
-    last_[record.sequence % remembered] = record;
+    last_.add(record);
 }
 
 void GroupState::refuse_strangers(Operation& operation) {

@@ -16,6 +16,7 @@
 #include "algorithm/call.h"
 #include "core/engine.h"
 #include "core/op_record.h"
+#include "group/last_calls.h"
 #include "link/link.h"
 #include "link/shm/commons.h"
 #include "observe/board_layout.h"
@@ -64,14 +65,17 @@ struct ShortCall {
     OpRecord record;                       ///< without its number
     board::Entry entry;                    ///< what the board shows of it
     Combine combine;
+    bool needs_all = false;    ///< or only what `peer` brings
+    std::size_t sent = 0;      ///< bytes that go to each other rank
+    std::size_t received = 0;  ///< ... that come from each that it needs
     bool known = false;
 };
 
 /// A blocking call that the short way has begun and leaves to the long one.
 struct Opening {
-    OpRecord record;
-    const Algorithm* algorithm = nullptr;  ///< null: it has not begun
-    std::uint64_t shown = 0;               ///< its number on the board
+    std::unique_ptr<const OpRecord> record;  ///< null, and rarely needed: it is long to fill
+    const Algorithm* algorithm = nullptr;    ///< null: it has not begun
+    std::uint64_t shown = 0;                 ///< its number on the board
     Engine::Clock::time_point begun;
 };
 
@@ -133,7 +137,7 @@ public:
     /// number; null where it is that, or not known any more.
     [[nodiscard]] const OpRecord* earlier(std::uint32_t sequence,
                                           const OpRecord& of) const noexcept {
-        const OpRecord& last = last_[sequence % remembered];
+        const OpRecord& last = last_.at(sequence);
         const bool found = static_cast<std::uint32_t>(last.sequence) == sequence;
         return found && last.sequence != of.sequence ? &last : nullptr;
     }
@@ -196,9 +200,6 @@ private:
     /// Tries the short way; false: it takes the long one, from where `opening` stands.
     [[nodiscard]] bool run_short(const Op& op, Opening& opening);
     void refuse_after_fork() const;
-    // So many of its last collectives a group remembers, to compare what comes too late.
-    static constexpr std::size_t remembered = 16;
-
     static constexpr int most_collectives = 64;
 
     /// Collectives are numbered per group, messages per pair and tag.
@@ -228,7 +229,7 @@ private:
     std::array<ShortCall, 16> short_calls_{};  // the last ones, by kind, root and place
     std::uint16_t shown_name_ = 0;
     std::uint64_t collectives_ = 0;
-    std::array<OpRecord, remembered> last_;                           // by number
+    LastCalls last_;
     std::map<std::tuple<OpKind, int, int>, std::uint64_t> messages_;  // by direction, peer, tag
     std::vector<Operation*> under_way_;                               // launched, and waiting ones
     std::deque<Operation*> queued_;     // collectives whose turn has not come

@@ -71,7 +71,7 @@ void GroupState::check_early(int peer, const Envelope& envelope) {
     for (const Operation* operation : under_way_)
         if (!info(operation->record().kind).point_to_point && compare(operation->record())) return;
     // A call that has returned was another one than the peer's, if this message is not of it.
-    const OpRecord& last = last_[envelope.key.sequence % remembered];
+    const OpRecord& last = last_.at(envelope.key.sequence);
     if (last.sequence != 0) static_cast<void>(compare(last));
 }
 
@@ -181,7 +181,7 @@ void GroupState::compare_cells() {
     if (!commons_ || failure_ || !commons_->has_uncompared(collectives_ + 1)) return;
     const auto stranger = commons_->find_stranger(collectives_ + 1);
     if (!stranger) return;
-    const OpRecord& own = last_[stranger->number % remembered];
+    const OpRecord& own = last_.at(stranger->number);
     if (own.sequence != stranger->number) return;
     const Envelope theirs{.key = {.stream = stream(),
                                   .sequence = static_cast<std::uint32_t>(own.sequence),

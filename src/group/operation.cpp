@@ -38,7 +38,7 @@ Operation::Operation(std::shared_ptr<GroupState> group, const Op& op, std::optio
 }
 
 void Operation::take_over(const Opening& opening) {
-    record_ = opening.record;
+    record_ = *opening.record;
     algorithm_ = opening.algorithm;
     shown_ = opening.shown;
     opened_ = true;

@@ -14,14 +14,6 @@
 
 namespace trireme {
 
-namespace {
-
-std::int64_t nanoseconds(Recorder::Clock::time_point time) noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
-}
-
-}  // namespace
-
 Recorder::Recorder(int rank, int size) {
     descriptor_ = shm::make_sealed_memory("trireme-board", sizeof(board::Board));
     mapping_ = shm::Mapping(descriptor_.get(), 0, sizeof(board::Board), true);
@@ -108,26 +100,6 @@ board::Entry Recorder::entry_of(const OpRecord& record, std::uint32_t stream, st
     };
 }
 
-std::uint64_t Recorder::begin(const board::Entry& entry, std::uint64_t sequence,
-                              Clock::time_point now) noexcept {
-    board::Board& own = board();
-    const std::uint64_t number = own.begun.load(std::memory_order_relaxed) + 1;
-    own.ring[number % board::slots].write(entry, number, nanoseconds(now), sequence);
-    own.begun.store(number, std::memory_order_release);
-    if (!info(static_cast<OpKind>(entry.kind)).point_to_point) {
-        own.progress[entry.stream % own.progress.size()].store(
-            std::uint64_t{entry.stream} << 32 | (sequence & 0xffffffff), std::memory_order_release);
-    }
-    if (entry.blocking != 0) note_thread();
-    return number;
-}
-
-void Recorder::note_thread() noexcept {
-    thread_local const char here = 0;  // its address is the thread's
-    if (thread_ == nullptr) thread_ = &here;
-    if (thread_ != &here) show_other_callers();
-}
-
 void Recorder::show_other_callers() noexcept {
     board().other_callers.store(1, std::memory_order_release);
 }
@@ -136,15 +108,6 @@ void Recorder::set_awaited(std::uint64_t number, bool awaited) noexcept {
     if (board().begun.load(std::memory_order_relaxed) - number >= board::slots) return;
     if (awaited) note_thread();
     board().awaited[number % board::slots].store(awaited ? number : 0, std::memory_order_release);
-}
-
-void Recorder::end(std::uint64_t number, bool well, Clock::time_point now) noexcept {
-    // More operations than there are slots may have begun meanwhile.
-    if (board().begun.load(std::memory_order_relaxed) - number >= board::slots) return;
-    // The ring is longer than a first-level cache.
-    __builtin_prefetch(&board().ring[(number + 1) % board::slots], 1);
-    const std::int64_t time = nanoseconds(now);
-    board().ring[number % board::slots].write_end(well ? time : -time);
 }
 
 void Recorder::show_errand(std::string_view text, Clock::time_point now) noexcept {

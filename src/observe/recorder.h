@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/op_info.h"
 #include "core/op_record.h"
 #include "core/unique_fd.h"
 #include "link/shm/inbox.h"
@@ -59,9 +60,28 @@ public:
     [[nodiscard]] board::Entry entry_of(const OpRecord& record, std::uint32_t stream,
                                         std::uint16_t group, bool blocking);
     std::uint64_t begin(const board::Entry& entry, std::uint64_t sequence,
-                        Clock::time_point now) noexcept;
+                        Clock::time_point now) noexcept {
+        board::Board& own = board();
+        const std::uint64_t number = own.begun.load(std::memory_order_relaxed) + 1;
+        own.ring[number % board::slots].write(entry, number, nanoseconds(now), sequence);
+        own.begun.store(number, std::memory_order_release);
+        if (!info(static_cast<OpKind>(entry.kind)).point_to_point) {
+            own.progress[entry.stream % own.progress.size()].store(
+                std::uint64_t{entry.stream} << 32 | (sequence & 0xffffffff),
+                std::memory_order_release);
+        }
+        if (entry.blocking != 0) note_thread();
+        return number;
+    }
     /// It has ended; `record` as before, with its algorithm.
-    void end(std::uint64_t number, bool well, Clock::time_point now) noexcept;
+    void end(std::uint64_t number, bool well, Clock::time_point now) noexcept {
+        // More operations than there are slots may have begun meanwhile.
+        if (board().begun.load(std::memory_order_relaxed) - number >= board::slots) return;
+        // The ring is longer than a first-level cache.
+        __builtin_prefetch(&board().ring[(number + 1) % board::slots], 1);
+        const std::int64_t time = nanoseconds(now);
+        board().ring[number % board::slots].write_end(well ? time : -time);
+    }
 
     /// A thread begins or ends to wait in an operation that was started.
     void set_awaited(std::uint64_t number, bool awaited) noexcept;
@@ -81,7 +101,17 @@ private:
     [[nodiscard]] board::Board& board() const noexcept {
         return *reinterpret_cast<board::Board*>(mapping_.data());
     }
-    void note_thread() noexcept;
+    void note_thread() noexcept {
+        const void* const here = this_thread();
+        if (thread_ == nullptr) thread_ = here;
+        if (thread_ != here) show_other_callers();
+    }
+    // What tells threads apart, and costs an instruction.
+    [[nodiscard]] static const void* this_thread() noexcept { return __builtin_thread_pointer(); }
+    [[nodiscard]] static std::int64_t nanoseconds(Clock::time_point time) noexcept {
+        return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch())
+            .count();
+    }
     [[nodiscard]] std::uint16_t number_of_literal(const char* text);
 
     struct Literal {

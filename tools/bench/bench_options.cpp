@@ -106,11 +106,13 @@ void add_what(CLI::App& app, Options& options, Words& words) {
                    "Whose memory ours works on, the caller's or the library's: --buffers both")
         ->check(CLI::IsMember({"user", "shared", "both"}))
         ->capture_default_str();
-    app.add_option("--peers", options.peers,
-                   "Libraries to compare with: --peers openmpi,mpich,gloo")
+    app.add_option(
+           "--peers", options.peers,
+           "Libraries to compare with; bare: Trireme without fingerprint, recorder and board, see "
+           "scripts/cost: --peers openmpi,mpich,gloo")
         ->delimiter(',')
         ->allow_extra_args(false)
-        ->check(CLI::IsMember({"openmpi", "mpich", "gloo"}));
+        ->check(CLI::IsMember({"openmpi", "mpich", "gloo", "bare"}));
     app.add_option(
            "--hosts", options.hosts,
            "2: half of the ranks on each of two hosts, which are network namespaces of this "

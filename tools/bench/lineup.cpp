@@ -57,9 +57,8 @@ Entry rank_processes(const std::string& name, const std::string& peer, const Wor
     return entry;
 }
 
-Entry ours(int ranks, const Ground& ground) {
-    Entry entry =
-        rank_processes("trireme", "trireme", {self().string(), "--contestant"}, ranks, ground);
+Entry trireme(const std::string& name, const fs::path& program, int ranks, const Ground& ground) {
+    Entry entry = rank_processes(name, name, {program.string(), "--contestant"}, ranks, ground);
     for (WordList& environment : entry.environments) {
         if (has_cores(ranks)) {
             environment.emplace_back("TRIREME_BENCH_PIN=1");
@@ -178,7 +177,8 @@ void require_peers(const Options& options) {
             continue;
         }
         const std::string remedy =
-            peer == "gloo"
+            peer == "bare" ? "scripts/cost makes it"
+            : peer == "gloo"
                 ? "it needs torch: run scripts/setup, then build anew"
                 : fmt::format("install {} (or run scripts/setup --bench), then build anew",
                               peer == "openmpi" ? "openmpi-bin and libopenmpi-dev"
@@ -189,13 +189,15 @@ void require_peers(const Options& options) {
 }
 
 std::vector<Entry> line_up(const Options& options, int ranks, const Ground& ground) {
-    std::vector<Entry> entries{ours(ranks, ground)};
+    std::vector<Entry> entries{trireme("trireme", self(), ranks, ground)};
     for (const std::string& peer : options.peers) {
         if (peer == "openmpi") {
             entries.push_back(open_mpi("openmpi-ucx", true, ranks, ground));
             entries.push_back(open_mpi("openmpi-default", false, ranks, ground));
         } else if (peer == "mpich") {
             entries.push_back(mpich(ranks));
+        } else if (peer == "bare") {
+            entries.push_back(trireme(peer, peer_program(peer), ranks, ground));
         } else {
             entries.push_back(gloo(ranks, ground));
         }

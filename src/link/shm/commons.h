@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <coroutine>
@@ -119,10 +120,6 @@ public:
 
     // --- What the others bring -----------------------------------------------------------------
 
-    /// Starts to fetch what a member brings, for one that has something else to do meanwhile.
-    void expect(int rank, std::uint64_t number) const noexcept {
-        __builtin_prefetch(&cell(rank, number));
-    }
     [[nodiscard]] bool has_come(int rank, std::uint64_t number) const noexcept {
         return cell(rank, number).number.load(std::memory_order_acquire) == number;
     }
@@ -145,6 +142,15 @@ public:
     /// This member has compared what all others showed of an operation.
     void compared(std::uint64_t number) noexcept {
         if (compared_ + 1 == number) compared_ = number;
+    }
+    /// All have come to an operation, and what they say there is at hand: to look for room later,
+    /// in cells that the others are about to write, would hold up this member and them.
+    void learn_room(std::uint64_t number) noexcept {
+        std::uint64_t least = done_;
+        for (std::size_t rank = 0; rank < links_.size(); ++rank)
+            least = std::min(
+                least, cell(static_cast<int>(rank), number).done.load(std::memory_order_relaxed));
+        least_done_ = std::max(least_done_, least);
     }
     /// Whether something was not compared yet of operations before this one: those for which not
     /// everybody was needed.
