@@ -8,6 +8,10 @@ namespace trireme::algorithm {
 
 Task alone(Call& call);
 Task cells(Call& call);
+Task copies_direct(Call& call);
+Task all_reduce_direct(Call& call);
+Task reduce_direct(Call& call);
+Task reduce_scatter_direct(Call& call);
 
 Task broadcast_binomial(Call& call);
 Task broadcast_scatter_ring(Call& call);
@@ -18,7 +22,6 @@ Task all_reduce_tree(Call& call);
 Task all_reduce_ring(Call& call);
 Task all_reduce_hosts(Call& call);
 Task all_reduce_pairwise(Call& call);
-Task all_reduce_direct(Call& call);
 
 Task reduce_binomial(Call& call);
 Task reduce_chain(Call& call);

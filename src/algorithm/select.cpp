@@ -19,6 +19,7 @@ namespace {
 namespace a = algorithm;
 
 constexpr std::size_t KiB = 1024;
+constexpr std::uint8_t by_memory = needs_memory | meets_in_commons;
 constexpr std::uint8_t by_cells = needs_memory | needs_commons | needs_even;
 
 // Of one kind, the last row that applies is chosen: first the ones for any situation, then those
@@ -26,6 +27,7 @@ constexpr std::uint8_t by_cells = needs_memory | needs_commons | needs_even;
 constexpr std::array table = std::to_array<Algorithm>({
     {OpKind::broadcast, "binomial", a::broadcast_binomial},
     {OpKind::broadcast, "scatter_ring", a::broadcast_scatter_ring, any_situation, 512 * KiB, 4},
+    {OpKind::broadcast, "direct", a::copies_direct, by_memory, 32 * KiB, 2},
     {OpKind::broadcast, "cells", a::cells, by_cells, 0, 2, 64},
     {OpKind::broadcast, "alone", a::alone, any_situation, 0, 1, 1},
 
@@ -35,28 +37,34 @@ constexpr std::array table = std::to_array<Algorithm>({
     {OpKind::all_reduce, "halving", a::all_reduce_halving, any_situation, 16 * KiB, 2},
     {OpKind::all_reduce, "ring", a::all_reduce_ring, any_situation, 64 * KiB, 2},
     {OpKind::all_reduce, "hosts", a::all_reduce_hosts, needs_hosts, 4 * KiB, 3},
-    {OpKind::all_reduce, "direct", a::all_reduce_direct,
-     needs_memory | rank_order | meets_in_commons, 64 * KiB, 2},
+    {OpKind::all_reduce, "direct", a::all_reduce_direct, by_memory | rank_order, 64 * KiB, 2},
     {OpKind::all_reduce, "cells", a::cells, by_cells | rank_order, 0, 2, 64},
     {OpKind::all_reduce, "alone", a::alone, rank_order, 0, 1, 1},
 
     {OpKind::reduce, "chain", a::reduce_chain, rank_order},
     {OpKind::reduce, "binomial", a::reduce_binomial, any_situation},
+    {OpKind::reduce, "direct", a::reduce_direct, by_memory | rank_order, 32 * KiB, 2},
     {OpKind::reduce, "alone", a::alone, rank_order, 0, 1, 1},
 
     {OpKind::all_gather, "ring", a::all_gather_ring, any_situation},
     {OpKind::all_gather, "bruck", a::all_gather_bruck, needs_even, 0, 2, any_ranks, 8 * KiB},
+    {OpKind::all_gather, "direct", a::copies_direct, by_memory, 32 * KiB, 2},
     {OpKind::all_gather, "cells", a::cells, by_cells, 0, 2, 64},
     {OpKind::gather, "linear", a::gather_linear},
+    {OpKind::gather, "direct", a::copies_direct, by_memory, 32 * KiB, 2},
     {OpKind::scatter, "linear", a::scatter_linear},
+    {OpKind::scatter, "direct", a::copies_direct, by_memory, 32 * KiB, 2},
 
     {OpKind::reduce_scatter, "pairwise", a::reduce_scatter_pairwise, rank_order},
     {OpKind::reduce_scatter, "ring", a::reduce_scatter_ring, any_situation, 0, 2},
+    {OpKind::reduce_scatter, "direct", a::reduce_scatter_direct, by_memory | rank_order, 8 * KiB,
+     2},
     {OpKind::reduce_scatter, "cells", a::cells, by_cells | rank_order, 0, 2, 64},
     {OpKind::reduce_scatter, "alone", a::alone, rank_order, 0, 1, 1},
 
     {OpKind::all_to_all, "pairwise", a::all_to_all_pairwise},
     {OpKind::all_to_all, "bruck", a::all_to_all_bruck, needs_even, 0, 8, any_ranks, 512},
+    {OpKind::all_to_all, "direct", a::copies_direct, by_memory, 16 * KiB, 2},
     {OpKind::all_to_all, "cells", a::cells, by_cells, 0, 2, 64},
     {OpKind::barrier, "dissemination", a::barrier_dissemination},
     {OpKind::barrier, "cells", a::cells, by_cells, 0, 2, 64},
@@ -78,7 +86,8 @@ bool has(const Algorithm& row, AlgorithmTrait trait) noexcept { return (row.trai
 bool fits_cells(const Situation& situation) noexcept {
     const auto ranks = static_cast<std::size_t>(situation.ranks);
     const bool scattered = info(situation.kind).shape == Shape::scattered;
-    const std::size_t most = std::min(a::cells_bytes, a::cells_read_bytes / ranks);
+    const std::size_t payload = a::cells_bytes / (situation.widened ? 2 : 1);
+    const std::size_t most = std::min(payload, a::cells_read_bytes / ranks);
     return situation.bytes <= most / (scattered ? ranks : 1);
 }
 

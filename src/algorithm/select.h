@@ -52,6 +52,7 @@ struct Situation {
     bool memory = false;         ///< every two ranks reach each other's memory
     bool commons = false;        ///< there is memory that all ranks map
     bool uneven = false;         ///< parts of different lengths
+    bool widened = false;        ///< reduced in a type of twice the size
     bool several_hosts = false;  ///< and one of them has several ranks
     bool in_rank_order = false;  ///< asked for: only `rank_order` rows
 };

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "link/envelope.h"
 #include "link/wire.h"
@@ -12,6 +15,28 @@ namespace trireme {
 namespace shm {
 struct SharedArea;
 }
+
+/// A part of a peer's memory that this process maps, under the peer's lease: for as long as this
+/// exists the peer does not take it back.
+class HeldMemory {
+public:
+    HeldMemory() = default;
+    HeldMemory(std::shared_ptr<std::byte> memory, std::atomic<std::uint32_t>& busy) noexcept
+        : memory_(std::move(memory)), busy_(&busy) {}
+    HeldMemory(HeldMemory&& other) noexcept
+        : memory_(std::move(other.memory_)), busy_(std::exchange(other.busy_, nullptr)) {}
+    HeldMemory& operator=(HeldMemory&&) = delete;
+    ~HeldMemory() {
+        if (busy_ != nullptr) busy_->store(0, std::memory_order_release);
+    }
+
+    /// Null: it is held by nobody.
+    [[nodiscard]] std::byte* data() const noexcept { return memory_.get(); }
+
+private:
+    std::shared_ptr<std::byte> memory_;
+    std::atomic<std::uint32_t>* busy_ = nullptr;
+};
 
 /// Direct access to a peer's memory, where the transport has it: the memory verbs.
 ///
@@ -65,19 +90,13 @@ public:
     }
 
     /// What lies at `offset` of the peer's memory, where this process maps it; else, or where the
-    /// publication has been withdrawn, null. What is read there is void unless the publication
-    /// still `is_open` afterwards.
-    [[nodiscard]] virtual std::shared_ptr<const std::byte> view(const RemoteBuffer& source,
-                                                                std::size_t offset,
-                                                                std::size_t bytes) noexcept {
-        static_cast<void>(source);
+    /// publication has been withdrawn, nothing. At most `lease_bytes`.
+    [[nodiscard]] virtual HeldMemory hold(const RemoteBuffer& buffer, std::size_t offset,
+                                          std::size_t bytes) noexcept {
+        static_cast<void>(buffer);
         static_cast<void>(offset);
         static_cast<void>(bytes);
-        return nullptr;
-    }
-    [[nodiscard]] virtual bool is_open(const RemoteBuffer& source) noexcept {
-        static_cast<void>(source);
-        return false;
+        return {};
     }
 };
 

@@ -109,12 +109,15 @@ struct Stage {
         return describe() + (row == nullptr ? "" : ", by " + std::string(row->name));
     }
 
-    /// Whether it is little enough for cells: 16 KiB of each rank, and 128 KiB of all together.
+    /// Whether it is little enough for cells: 32 KiB of each rank, half of that where halves are
+    /// reduced, and 128 KiB of all together.
     [[nodiscard]] bool fits_cells(const Cell& cell) const {
         const auto n = static_cast<std::size_t>(ranks);
         const bool parted = cell.kind == OpKind::all_to_all || cell.kind == OpKind::reduce_scatter;
         const std::size_t brought = cell.count * size_of(cell.dtype) * (parted ? n : 1);
-        return brought <= 16 * 1024 && brought * n <= 128 * 1024;
+        const bool is_half = cell.dtype == Dtype::float16 || cell.dtype == Dtype::bfloat16;
+        return brought <= (cell.reduces() && is_half ? 16U : 32U) * 1024 &&
+               brought * n <= 128 * 1024;
     }
 
     /// The row that must run a cell; null where the table decides.

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstddef>
 
+#include "core/op_info.h"
+#include "link/envelope.h"
 #include "sim/optimum.h"
 #include "simulations.h"
 
@@ -145,7 +147,7 @@ TEST(SimulatedSteps, PairwiseAllReduce) {
 // Two messages to everybody: where the memory lies, and that its slice is done. In between a rank
 // reads everybody's slice and writes the sum to everybody.
 TEST(SimulatedSteps, Direct) {
-    constexpr std::size_t address = 2 * 24;  // of the input and of the output
+    constexpr std::size_t address = 2 * sizeof(RemoteBuffer);  // of the input and of the output
     for (const int ranks : {2, 5, 64, 200}) {
         const std::size_t bytes = static_cast<std::size_t>(ranks) * KiB;
         const auto result = run_phantom(OpKind::all_reduce, "direct", ranks, bytes);
@@ -153,6 +155,28 @@ TEST(SimulatedSteps, Direct) {
         const auto others = static_cast<std::size_t>(ranks - 1);
         EXPECT_EQ(result.most_bytes, 2 * others * KiB + others * address);
         EXPECT_EQ(result.most_messages, 2 * others);
+    }
+}
+
+// As above, but that each rank moves only what it needs: nothing goes through a third one.
+TEST(SimulatedSteps, DirectCopies) {
+    constexpr std::size_t address = 2 * sizeof(RemoteBuffer);
+    for (const int ranks : {2, 5, 64}) {
+        const auto others = static_cast<std::size_t>(ranks - 1);
+        const std::size_t own = 64 * KiB;
+        const std::size_t bytes = own + others * own;
+        const auto most_bytes = [&](OpKind kind) {
+            const auto result = run_phantom(kind, "direct", ranks, bytes);
+            EXPECT_EQ(result.steps, 2) << info(kind).name << ", " << ranks << " ranks";
+            return result.most_bytes;
+        };
+        EXPECT_EQ(most_bytes(OpKind::all_gather), others * own + others * address);
+        EXPECT_EQ(most_bytes(OpKind::all_to_all), others * own + others * address);
+        EXPECT_EQ(most_bytes(OpKind::reduce_scatter), others * own + others * address);
+        EXPECT_EQ(most_bytes(OpKind::reduce), others * own + own + others * address);
+        EXPECT_EQ(most_bytes(OpKind::gather), others * own);  // at the root
+        EXPECT_EQ(most_bytes(OpKind::scatter), own);          // at the others
+        EXPECT_EQ(most_bytes(OpKind::broadcast), bytes);
     }
 }
 

@@ -89,12 +89,16 @@ std::shared_ptr<std::byte> ShmMemory::find_shared(const RemoteBuffer& buffer, st
     return nullptr;
 }
 
-std::shared_ptr<const std::byte> ShmMemory::view(const RemoteBuffer& source, std::size_t offset,
-                                                 std::size_t bytes) noexcept {
-    const shm::Lease* const lease = lease_of(source, offset, bytes);
-    if (lease == nullptr || lease->open.load(std::memory_order_acquire) != source.generation)
-        return nullptr;
-    return find_shared(source, offset, bytes);
+HeldMemory ShmMemory::hold(const RemoteBuffer& buffer, std::size_t offset,
+                           std::size_t bytes) noexcept {
+    shm::Lease* const lease = lease_of(buffer, offset, bytes);
+    if (lease == nullptr) return {};
+    auto shared = find_shared(buffer, offset, bytes);
+    if (!shared) return {};
+    lease->busy.store(1, std::memory_order_seq_cst);
+    HeldMemory held(std::move(shared), lease->busy);
+    if (lease->open.load(std::memory_order_seq_cst) != buffer.generation) return {};
+    return held;
 }
 
 // The exchange, and not a plain load, keeps this look behind what was read before.

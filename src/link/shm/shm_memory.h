@@ -33,12 +33,11 @@ public:
 
     void share(std::weak_ptr<const shm::SharedArea> own,
                std::weak_ptr<const shm::SharedArea> theirs) override;
-    [[nodiscard]] std::shared_ptr<const std::byte> view(const RemoteBuffer& source,
-                                                        std::size_t offset,
-                                                        std::size_t bytes) noexcept override;
-    [[nodiscard]] bool is_open(const RemoteBuffer& source) noexcept override;
+    [[nodiscard]] HeldMemory hold(const RemoteBuffer& buffer, std::size_t offset,
+                                  std::size_t bytes) noexcept override;
 
 private:
+    [[nodiscard]] bool is_open(const RemoteBuffer& source) noexcept;
     [[nodiscard]] std::shared_ptr<std::byte> find_shared(const RemoteBuffer& buffer,
                                                          std::size_t offset,
                                                          std::size_t bytes) noexcept;
