@@ -151,6 +151,18 @@ Task await_cells(Call& call) {
     if (needs_all_cells(call)) commons.compared(head.number);
 }
 
+Task leave_cells(Call& call) {
+    Commons& commons = *call.place().commons;
+    const MessageHead head = call.head(0);
+    commons.leave(head.number);
+    for (int rank = 0; rank < call.size(); ++rank) {
+        if (!is_read_by(call, rank)) continue;
+        Commons::Wait left(commons, head.number, rank, Commons::Until::left);
+        co_await left;
+        refuse_strangers(call, commons, head);
+    }
+}
+
 // Through memory that all ranks of the group map (see `Commons`): everyone writes what it has into
 // a cell of its own, and reads all others'. One step, whatever the number of ranks, but everyone
 // reads everything: for little data on one host. Reductions fold the cells in rank order, so all

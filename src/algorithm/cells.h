@@ -40,6 +40,10 @@ Task await_cell(Call& call);
 /// their call is another.
 Task await_cells(Call& call);
 
+/// Says that this rank touches the others' memory no more, and waits until those do so that read
+/// from this one; throws where a member's call of an earlier operation was another.
+Task leave_cells(Call& call);
+
 /// Makes this rank's result, once all have come that it needs.
 void take_from_cells(const Call& call, const Commons& commons, std::uint64_t number);
 

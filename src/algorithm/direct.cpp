@@ -126,13 +126,7 @@ void DirectAccess::refuse_other_length(int rank, const Buffer& target) {
 
 Task DirectAccess::part() {
     if (commons_ != nullptr) {
-        const std::uint64_t number = call_.head(finished).number;
-        commons_->leave(number);
-        for (int rank = 0; rank < call_.size(); ++rank) {
-            if (!is_read_by(call_, rank)) continue;
-            Commons::Wait left(*commons_, number, rank, Commons::Until::left);
-            co_await left;
-        }
+        co_await leave_cells(call_);
         co_return;
     }
     for (int rank = 0; rank < call_.size(); ++rank) {
