@@ -83,8 +83,8 @@ public:
 
     /// The peer maps `own`, memory of this process; this process maps `theirs`. What is published
     /// there is read and written in place from now on, as long as both are.
-    virtual void share(std::weak_ptr<const shm::SharedArea> own,
-                       std::weak_ptr<const shm::SharedArea> theirs) {
+    virtual void share(const std::weak_ptr<const shm::SharedArea>& own,
+                       const std::weak_ptr<const shm::SharedArea>& theirs) {
         static_cast<void>(own);
         static_cast<void>(theirs);
     }

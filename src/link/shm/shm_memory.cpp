@@ -69,12 +69,12 @@ std::optional<RemoteBuffer> ShmMemory::publish(Bytes memory) noexcept {
     return published;
 }
 
-void ShmMemory::share(std::weak_ptr<const shm::SharedArea> own,
-                      std::weak_ptr<const shm::SharedArea> theirs) {
+void ShmMemory::share(const std::weak_ptr<const shm::SharedArea>& own,
+                      const std::weak_ptr<const shm::SharedArea>& theirs) {
     for (auto* areas : {&own_areas_, &peer_areas_})
         std::erase_if(*areas, [](const auto& area) { return area.expired(); });
-    own_areas_.push_back(std::move(own));
-    peer_areas_.push_back(std::move(theirs));
+    own_areas_.push_back(own);
+    peer_areas_.push_back(theirs);
 }
 
 std::shared_ptr<std::byte> ShmMemory::find_shared(const RemoteBuffer& buffer, std::size_t offset,

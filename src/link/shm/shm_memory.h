@@ -31,8 +31,8 @@ public:
     [[nodiscard]] bool write(const RemoteBuffer& target, std::size_t offset,
                              ConstBytes source) noexcept override;
 
-    void share(std::weak_ptr<const shm::SharedArea> own,
-               std::weak_ptr<const shm::SharedArea> theirs) override;
+    void share(const std::weak_ptr<const shm::SharedArea>& own,
+               const std::weak_ptr<const shm::SharedArea>& theirs) override;
     [[nodiscard]] HeldMemory hold(const RemoteBuffer& buffer, std::size_t offset,
                                   std::size_t bytes) noexcept override;
 
