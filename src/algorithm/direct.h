@@ -82,6 +82,7 @@ private:
 
 /// Who gets the result of a reduction besides the rank that has folded it.
 enum class Receivers : std::uint8_t { nobody, root, everybody };
+[[nodiscard]] bool receives(const Call& call, Receivers receivers, int rank) noexcept;
 
 /// target = the left fold, in rank order, of what all ranks have at `offset` (bytes) of what they
 /// show, this rank at `own`; concluded, and written to the same offset of the receivers' outputs.

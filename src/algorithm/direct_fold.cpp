@@ -25,9 +25,8 @@ public:
             const bool other = rank != call.rank();
             in_.emplace_back(other ? access.hold_in(rank, offset, bytes) : HeldMemory());
             all_ = all_ && (!other || in_.back().data() != nullptr);
-            const bool receives = other && (receivers == Receivers::everybody ||
-                                            (receivers == Receivers::root && rank == call.peer()));
-            out_.emplace_back(receives ? access.hold_out(rank, offset, bytes) : HeldMemory());
+            const bool gets = other && receives(call, receivers, rank);
+            out_.emplace_back(gets ? access.hold_out(rank, offset, bytes) : HeldMemory());
         }
     }
 
@@ -75,14 +74,12 @@ public:
             // In place the target is this rank's own contribution until that has been read.
             const bool in_target = target.data != nullptr && rank >= call_.rank();
             const Buffer& into = in_target ? target : partial;
-            if (rank == 0)
-                left = here;
-            else
-                call_.reduce(left, here, into), left = into;
+            if (rank > 0) call_.reduce(left, here, into);
+            left = rank > 0 ? into : here;
         }
         call_.conclude(left);
         for (int rank = 0; rank < call_.size(); ++rank) {
-            if (rank == call_.rank() || !receives(rank)) continue;
+            if (rank == call_.rank() || !receives(call_, receivers_, rank)) continue;
             if (std::byte* const there = mapped.out(rank))
                 call_.copy(left, at(there + within, own));
             else if (!access_.write(rank, offset, left))
@@ -92,11 +89,6 @@ public:
     }
 
 private:
-    [[nodiscard]] bool receives(int rank) const noexcept {
-        return receivers_ == Receivers::everybody ||
-               (receivers_ == Receivers::root && rank == call_.peer());
-    }
-
     Call& call_;
     DirectAccess& access_;
     Receivers receivers_;
@@ -105,6 +97,11 @@ private:
 };
 
 }  // namespace
+
+bool receives(const Call& call, Receivers receivers, int rank) noexcept {
+    return receivers == Receivers::everybody ||
+           (receivers == Receivers::root && rank == call.peer());
+}
 
 int fold_direct(Call& call, DirectAccess& access, std::size_t offset, const Buffer& own,
                 const Buffer& target, Receivers receivers) {

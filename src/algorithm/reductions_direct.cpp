@@ -12,8 +12,8 @@ namespace trireme::algorithm {
 namespace {
 
 DirectAccess::Shown show_all(const Call& call, int) {
-    const bool receives = call.op().kind == OpKind::all_reduce || call.rank() == call.peer();
-    return {call.in(), receives ? &call.out() : nullptr};
+    const bool gets = call.op().kind == OpKind::all_reduce || call.rank() == call.peer();
+    return {call.in(), gets ? &call.out() : nullptr};
 }
 
 DirectAccess::Shown show_block(const Call& call, int rank) { return {call.in_block(rank)}; }
@@ -33,7 +33,7 @@ Task reduce_slices(Call& call, Receivers receivers) {
     const schedule::Partition slices{in.count, call.size(), BlockPool::alignment / width};
     const std::size_t first = slices.offset(call.rank());
     const Buffer own = in.slice(first, slices.size(call.rank()));
-    const bool keeps = receivers == Receivers::everybody || call.rank() == call.peer();
+    const bool keeps = receives(call, receivers, call.rank());
     const Buffer target = keeps ? call.out().slice(first, own.count) : Buffer{};
     const int unreachable = fold_direct(call, access, first * width, own, target, receivers);
     if (unreachable >= 0) {
@@ -43,7 +43,7 @@ Task reduce_slices(Call& call, Receivers receivers) {
     for (int rank = 0; rank < call.size(); ++rank) {
         if (rank == call.rank()) continue;
         const std::size_t theirs = slices.size(rank) * width;
-        const bool gets = receivers == Receivers::everybody || rank == call.peer();
+        const bool gets = receives(call, receivers, rank);
         count(call, rank, theirs + (gets ? own.bytes() : 0), own.bytes() + (keeps ? theirs : 0));
     }
     co_await access.part();
